@@ -51,7 +51,8 @@ class ForwardMode(Mode):
     along which there are several. `inner`: the caller is a program, which changes nothing. `alone`: the
     result's tangent is returned, and nothing computed for the result's sake. `frozen`: the numbers that
     variables hold are constants. `asking`: the caller asks `Program.apart` at each call, and records the run
-    where it says no. `tier`: nothing may be recorded. `region`: it is a part of one that is."""
+    where it says no. `tier`: nothing may be recorded. `region`: it is a part of one that is. `last`: of an
+    inner one, that nothing of the user's comes after it."""
 
     wrt: tuple[int, ...]
     block: bool = False
@@ -63,6 +64,7 @@ class ForwardMode(Mode):
     asking: bool = False
     tier: str | None = None
     region: Attempt | None = None
+    last: bool = False
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
@@ -142,14 +144,15 @@ def push(
     cast = _of_dtype(shapes, seeds)
     varying = list(seeds)
     tested = not (mode.inner or mode.stub)
-    stores = Stores(graph, varying, has_form, inner=not tested, tested=tested or mode.asking)
+    whole = tested or mode.asking
+    stores = Stores(graph, varying, has_form, inner=not (whole or mode.last), tested=whole)
     within = functools.partial(ForwardMode, block=mode.block, inner=True)
     tracked = stores.active | set(varying)
     varied = tracked | varied_values(graph, varying)
     mode.check_region(graph, stores.lost.objects, varied)
     refuse_items_by_code(graph, tracked, varied)
     leaving.find(graph, varying, mode.leading, varied, stores.lost.objects, tested, mode.asking)
-    if tested:
+    if whole or mode.last:
         tell_stores(graph, varied, stores.lost.objects)
     duals = Duals(shapes, context, within, own, stores.refused, stores.arrays)
     run = Companions(graph, tracked, duals)

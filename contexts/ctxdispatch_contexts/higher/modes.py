@@ -131,7 +131,7 @@ def _forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     """(args) -> the block derivative along all unit vectors at once"""
     given, mode = mode.wrt, replace(mode, wrt=tuple(dict.fromkeys(mode.wrt)))
     alone = len(mode.wrt) == 1 and not isinstance(types[mode.wrt[0]], T.ArrayOf)
-    pushed = ForwardMode(mode.wrt, block=not alone, inner=True)
+    pushed = ForwardMode(mode.wrt, block=not alone, inner=True, last=True)
     tangents = [types[i] if alone else _block_type(types[i]) for i in mode.wrt]
     every = (*types, *tangents, *([] if alone else [T.Exact(int)]))
     program = pushed.differentiate(source, every, cells, DualContext)

@@ -18,6 +18,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import journal
@@ -66,9 +67,10 @@ class EntryReads:
         """Numbers and arrays."""
         self._whole: dict[Operand, Path] = {}
         """Of these all that they lead to is read."""
+        needed = _needed(graph)
         for operand, _, user in uses(graph):
             path = self._path(operand)
-            if path is not None and not (isinstance(user, Op) and self._goes_on(operand, user)):
+            if path is not None and _is_needed(user, needed) and not self._goes_on(operand, user):
                 (self._alone if is_numeric(operand_type(operand)) else self._whole)[operand] = path
 
     def _path(self, operand: Operand) -> Path | None:
@@ -76,17 +78,17 @@ class EntryReads:
             return self._known.get(operand) if carries(operand.type) else None
         return None if is_leaf(operand.value) else Path(operand.value)
 
-    def _goes_on(self, operand: Operand, user: Op) -> bool:
+    def _goes_on(self, operand: Operand, user: Any) -> bool:
         """It reads a part, or what is no part of what the operand leads to."""
+        if not isinstance(user, Op):
+            return False
         if user.fn is leave or user.fn in IDENTITY or user.fn in journal.NOTES:
             return True
         if not user.args or user.args[0] is not operand or user.args.count(operand) > 1:
             return False
         if len(user.results) == 1 and user.result in self._known:
             return True
-        cls = T.cls_of(operand_type(operand))
-        of_python = cls in (list, dict)
-        return (user.fn is setattr and place_of(user) is not None) or (of_python and user.fn in _PUTS)
+        return _puts(user) or (user.fn is len and T.cls_of(operand_type(operand)) in (list, dict))
 
     def __bool__(self) -> bool:
         return bool(self._alone or self._whole)
@@ -102,7 +104,36 @@ class EntryReads:
         yield from named(whole, by_code=False) if whole else ()
 
 
-_PUTS = (operator.setitem, list.append, primitives.list_append, len)
+def _puts(op: Op) -> bool:
+    """It puts its last operand into the first, and does nothing else."""
+    if op.fn is setattr:
+        return place_of(op) is not None
+    return op.fn in _INTO and T.cls_of(operand_type(op.args[0])) in (list, dict)
+
+
+_INTO = (operator.setitem, list.append, primitives.list_append)
+
+
+def _needed(graph: Graph) -> set[Any]:
+    """What the program is run for: values that its result depends on, ops that do more than put what is told
+    (`left_stores`) into objects, and None, which returns."""
+    told = {a for _, op in graph.ops() if op.fn is leave for a in op.args[2:]}
+    needed: set[Any] = {None}
+    needed.update(op for _, op in graph.ops() if not _is_idle(op, told))
+    needed.update(a for block in graph.blocks if block.terminator for a in block.terminator.operands())
+    before = -1
+    while before != len(needed):
+        before = len(needed)
+        needed.update(operand for operand, _, user in uses(graph) if _is_needed(user, needed))
+    return needed
+
+
+def _is_idle(op: Op, told: set[Operand]) -> bool:
+    return effects.op_is_pure(op) or op.fn is leave or (_puts(op) and op.args[-1] in told)
+
+
+def _is_needed(user: Any, needed: set[Any]) -> bool:
+    return user in needed or (isinstance(user, Op) and not needed.isdisjoint(user.results))
 
 
 def _step(op: Op) -> tuple[Callable[[Any, Any], Any], Any] | None:

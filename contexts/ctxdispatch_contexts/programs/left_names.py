@@ -54,10 +54,11 @@ _told = False
 def enter(key: Hashable, names: Iterable[Name]) -> None:
     """Something was left under these names, and those that are known of it."""
     global _told
-    found = frozenset(names) | _LEFT.get(key, frozenset())
-    drop(key)
+    before = _LEFT.get(key, frozenset[Name]())
+    found = frozenset(names) | before
     _LEFT[key] = found
-    _THERE.update(found)
+    for name in found - before:
+        _THERE[name] += 1
     if not _told:
         _told = True
         for tell in TOLD:

@@ -63,8 +63,9 @@ class Reading:
         told."""
         if not left_names.anything_left() or (may and not self._knows_code):
             return left_names.anything_left()
-        kept = named(self._entry.defaults(), by_code=False)
-        if _is_among([*self._reads.values(args), *kept, *(read() for read in self._guarded)], may):
+        kept = [value for value in self._entry.defaults() if value is not None]
+        found = [*self._reads.values(args), *(read() for read in self._guarded)]
+        if _is_among(found + named(kept, by_code=False) if kept else found, may):
             return True
         return bool(self._code) and _is_among(named(self._code), may)
 

@@ -8,8 +8,9 @@ A later run takes what it reads for constants, but for what an earlier one has l
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from typing import Any
 
 from ctxdispatch.facts import SETS_ATTRIBUTE, says
@@ -31,7 +32,12 @@ from ctxdispatch_contexts.programs.other_names import unfit
 @says(raises=False, effect=True)
 def leave(names: left_names.Names, at: Position | None, *values: Any) -> None:
     """They have been put where later runs may find them, under these names."""
-    recording("left").leave_stored(names, at, values)
+    _stored()(names, at, values)
+
+
+@functools.cache
+def _stored() -> Callable[..., None]:
+    return recording("left").leave_stored  # type: ignore[no-any-return]
 
 
 ZERO_BY_RULE.add(leave)

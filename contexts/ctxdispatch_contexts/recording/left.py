@@ -177,28 +177,29 @@ def _own(value: Any) -> Any:
 
 @natively
 def leave_stored(names: Names, at: Position | None, values: Iterable[Any]) -> None:
-    """A program has put them where later runs may find them (`programs/left_stores.py`)."""
-    for part in _parts([*values]):
-        if issubclass(type(part), (np.ndarray, *NUMBERS)):
-            _enter(part, at, names)
+    """A program has put these numbers and arrays where later runs may find them (`programs/left_stores.py`)."""
+    for value in values:
+        if issubclass(type(value), (np.ndarray, *NUMBERS)):
+            _enter(value, at, names)
 
 
 def _enter(value: Any, at: Place | Position, names: Iterable[Name], elements: Any = ...) -> None:
-    value = _own(value)
-    buffer = shows(type(value))
-    if buffer or issubclass(type(value), np.ndarray):
-        elements = ... if buffer else elements
-        if not buffer and value.dtype.kind not in "fc":
-            return  # read as numbers of another kind, or objects: those by themselves
-        of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
-        if before is not None and elements is not ... and before.elements is not ...:
-            elements = elements | before.elements
-        _ARRAYS[id(value)] = Left(of, at, elements, _digest(value, elements))
-    else:
+    if issubclass(type(value), NUMBERS):
         _NUMBERS.pop(id(value), None)
         _NUMBERS[id(value)] = Left(value, at)
+        left_names.enter(id(value), names)
         if len(_NUMBERS) > MOST:
             left_names.drop(_NUMBERS.popitem(last=False)[0])
+        return
+    value = _own(value)
+    buffer = shows(type(value))
+    elements = ... if buffer else elements
+    if not buffer and value.dtype.kind not in "fc":
+        return  # read as numbers of another kind, or objects: those by themselves
+    of, before = weakref.ref(value, functools.partial(_gone, id(value))), _ARRAYS.get(id(value))
+    if before is not None and elements is not ... and before.elements is not ...:
+        elements = elements | before.elements
+    _ARRAYS[id(value)] = Left(of, at, elements, _digest(value, elements))
     left_names.enter(id(value), names)
 
 
@@ -231,6 +232,8 @@ def _name(of_attribute: bool, name: str, file: str) -> Name:
 def _digest(array: Any, elements: Any) -> int:
     """Of what these elements hold: of many, some, for what is taken for unchanged is only followed."""
     array = array if issubclass(type(array), np.ndarray) else np.frombuffer(array, np.uint8)
+    if elements is ... and array.size <= _SAMPLED:
+        return zlib.crc32(array.tobytes())
     at = None if elements is ... else np.flatnonzero(elements)
     step = max((array if at is None else at).size // _SAMPLED, 1)
     return zlib.crc32(array.flat[slice(None, None, step) if at is None else at[::step]].tobytes())
