@@ -219,7 +219,7 @@ class Stores:
         if self._ours(op):
             return target in self.active
         if not self.lost.inner and (place := place_of(op)) is not None and not is_fresh(self.graph, op):
-            return not self.lost.attribute_is_read(op, place)
+            return target not in self.active and not self.lost.attribute_is_read(op, place)
         sites = self._loosely(self.lost.objects.of(target))
         if not sites or (self.lost.inner and GLOBAL in sites):
             return False

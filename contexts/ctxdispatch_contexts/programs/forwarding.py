@@ -15,9 +15,10 @@ code out of sight nor a store into what may be the same object.
 from __future__ import annotations
 
 import operator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxdispatch.facts import NAMESPACES, SETS_ATTRIBUTE
+from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Block, Edge, Graph, Iterate, Op
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -39,10 +40,10 @@ class Place(NamedTuple):
 
 def forward_stores(graph: Graph) -> bool:
     """In place. True where something was changed."""
-    stores = {place_of(op): op for _, op in graph.ops() if op.fn in SETS_ATTRIBUTE}
-    stores.pop(None, None)
-    if not stores or opens_namespace(graph):
+    if not any(op.fn in SETS_ATTRIBUTE for _, op in graph.ops()) or opens_namespace(graph):
         return False
+    _name_once(graph)
+    stores = {place_of(op): op for _, op in graph.ops() if op.fn in SETS_ATTRIBUTE}
     forwarded = [_Attribute(graph, place, op).forward() for place, op in stores.items() if place]
     return any(forwarded)
 
@@ -72,6 +73,41 @@ def opens_namespace(graph: Graph) -> bool:
 
 def _reads_dict(op: Op) -> bool:
     return op.fn is getattr and isinstance(op.args[1], Const) and op.args[1].value == "__dict__"
+
+
+# -- one name for what is read several times -----------------------------------------------------------------
+
+
+def _name_once(graph: Graph) -> None:
+    """In place: an object that a variable holds, of which attributes are stored, is read at the entry, once.
+    (What guards say of a variable's type lasts: `assigned.py`.)"""
+    stored = {op.args[0] for _, op in graph.ops() if op.fn in SETS_ATTRIBUTE}
+    set_here = {_variable(op) for _, op in graph.ops() if op.fn in (prim.store_global, prim.cell_set)}
+    reads: dict[Any, list[Op]] = {}
+    for _, op in graph.ops():
+        is_read = op.fn in (prim.load_global, prim.cell_get) and not op.tested
+        if is_read and isinstance(op.result.type, T.Held):
+            reads.setdefault(_variable(op), []).append(op)
+    several = [ops for key, ops in reads.items() if len(ops) > 1 and key is not None and key not in set_here]
+    again = [ops for ops in several if not stored.isdisjoint(op.result for op in ops)]
+    gone = {op for ops in again for op in ops}
+    if not gone:
+        return
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if op not in gone]
+    graph.entry.ops[:0] = [ops[0] for ops in again]
+    substitute(graph, {op.result: ops[0].result for ops in again for op in ops[1:]})
+
+
+def _variable(op: Op) -> Any:
+    """Which one it reads or sets."""
+    owner, name = op.args[0], op.args[1].value if isinstance(op.args[1], Const) else None
+    if op.fn in (prim.cell_get, prim.cell_set):
+        return owner if isinstance(owner, Value) else id(owner.value)
+    return (id(owner.value), name) if isinstance(owner, Const) else None
+
+
+# -- what an attribute holds ---------------------------------------------------------------------------------
 
 
 class _Attribute:

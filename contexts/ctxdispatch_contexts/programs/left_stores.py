@@ -86,7 +86,7 @@ def _numbers(
 ) -> Iterator[Operand]:
     """The numbers and arrays that vary, of what is stored."""
     for operand in given:
-        if is_numeric(operand_type(operand)):
+        if is_numeric(operand_type(operand)) or operand_type(operand) is T.Any:
             yield operand
         elif operand in makers:
             inside = [a for a in makers[operand].args if a in varied]  # type: ignore[index]

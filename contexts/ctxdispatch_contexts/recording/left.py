@@ -177,10 +177,12 @@ def _own(value: Any) -> Any:
 
 @natively
 def leave_stored(names: Names, at: Position | None, values: Iterable[Any]) -> None:
-    """A program has put these numbers and arrays where later runs may find them (`programs/left_stores.py`)."""
+    """A program has put these where later runs may find them (`programs/left_stores.py`)."""
     for value in values:
-        if issubclass(type(value), (np.ndarray, *NUMBERS)):
-            _enter(value, at, names)
+        numeric = issubclass(type(value), (np.ndarray, *NUMBERS))
+        for part in (value,) if numeric else _parts([value]):
+            if numeric or issubclass(type(part), (np.ndarray, *NUMBERS)):
+                _enter(part, at, names)
 
 
 def _enter(value: Any, at: Place | Position, names: Iterable[Name], elements: Any = ...) -> None:
