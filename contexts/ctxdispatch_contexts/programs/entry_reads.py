@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType
+from types import CellType, FunctionType
 from typing import Any, NamedTuple
 
 from ctxdispatch.facts import IDENTITY
@@ -20,13 +20,18 @@ from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.pure import PureFunction
+from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import journal
 from ctxdispatch_contexts.programs.activity import carries, is_numeric
-from ctxdispatch_contexts.programs.forwarding import place_of
+from ctxdispatch_contexts.programs.apart import Record
+from ctxdispatch_contexts.programs.errors import Ending
+from ctxdispatch_contexts.programs.forwarding import opens_namespace, place_of
 from ctxdispatch_contexts.programs.left_stores import leave
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.reaching import named
+from ctxdispatch_contexts.programs.targets import hidden
 
 
 class Parameter(NamedTuple):
@@ -67,7 +72,7 @@ class EntryReads:
         """Numbers and arrays."""
         self._whole: dict[Operand, Path] = {}
         """Of these all that they lead to is read."""
-        needed = _needed(graph)
+        needed, self._opens = _needed(graph), opens_namespace(graph)
         for operand, _, user in uses(graph):
             path = self._path(operand)
             if path is not None and _is_needed(user, needed) and not self._goes_on(operand, user):
@@ -76,19 +81,28 @@ class EntryReads:
     def _path(self, operand: Operand) -> Path | None:
         if isinstance(operand, Value):
             return self._known.get(operand) if carries(operand.type) else None
-        return None if is_leaf(operand.value) else Path(operand.value)
+        known = is_leaf(operand.value) or isinstance(operand.value, _OURS)
+        return None if known else Path(operand.value)
 
     def _goes_on(self, operand: Operand, user: Any) -> bool:
         """It reads a part, or what is no part of what the operand leads to."""
         if not isinstance(user, Op):
             return False
-        if user.fn is leave or user.fn in IDENTITY or user.fn in journal.NOTES:
+        if user.fn in _ASIDE or isinstance(user.fn, _OURS):
             return True
         if not user.args or user.args[0] is not operand or user.args.count(operand) > 1:
             return False
-        if len(user.results) == 1 and user.result in self._known:
+        if (len(user.results) == 1 and user.result in self._known) or self._reads_class(user):
             return True
         return _puts(user) or (user.fn is len and T.cls_of(operand_type(operand)) in (list, dict))
+
+    def _reads_class(self, op: Op) -> bool:
+        """A method, or whether there is an attribute."""
+        name = op.args[1].value if op.fn is getattr and isinstance(op.args[1], Const) else None
+        cls = T.cls_of(operand_type(op.args[0]))
+        if name == "__dict__":
+            return not self._opens
+        return cls is not None and type(name) is str and type(class_attribute(cls, name)) in _BOUND
 
     def __bool__(self) -> bool:
         return bool(self._alone or self._whole)
@@ -104,6 +118,12 @@ class EntryReads:
         yield from named(whole, by_code=False) if whole else ()
 
 
+_OURS = (PureFunction, Ending, Record)
+"""Tests, what raises, and what records the run, which knows what was left."""
+_ASIDE = IDENTITY | journal.NOTES | {leave, hidden}
+"""What the object that they are given holds does not matter to them."""
+
+
 def _puts(op: Op) -> bool:
     """It puts its last operand into the first, and does nothing else."""
     if op.fn is setattr:
@@ -111,6 +131,7 @@ def _puts(op: Op) -> bool:
     return op.fn in _INTO and T.cls_of(operand_type(op.args[0])) in (list, dict)
 
 
+_BOUND = (FunctionType, staticmethod, classmethod)
 _INTO = (operator.setitem, list.append, primitives.list_append)
 
 

@@ -23,7 +23,6 @@ from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, is_numeric
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.changes import changed
-from ctxdispatch_contexts.programs.errors import Refusing
 from ctxdispatch_contexts.programs.mode import recording
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.other_names import unfit
@@ -52,7 +51,7 @@ def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
         ops: list[Op] = []
         for op in block.ops:
             ops.append(op)
-            targets = () if isinstance(op.fn, Refusing) else _targets(op)
+            targets = _targets(op)
             sites = [s for target in targets for s in objects.of(target) if is_outside(s)]
             given = [a for a in op.args if a in varied and a not in targets]
             if not given or not (sites or op.fn is primitives.store_global):
