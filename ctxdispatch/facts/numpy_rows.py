@@ -242,7 +242,7 @@ rows(fact(stores="0", effect=True, scoped=True), [np.errstate.__enter__, np.errs
 
 # -- all others ----------------------------------------------------------------------------------------------
 
-rows(array_fact(), [np.zeros_like])
+rows(array_fact(), [np.zeros_like, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from])
 _LENGTHS = {
     "0": "zeros ones empty full identity diag_indices",
     "0..": "arange eye tri indices tril_indices triu_indices broadcast_shapes",

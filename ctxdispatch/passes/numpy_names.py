@@ -17,7 +17,8 @@ DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack
 RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take compress delete insert
     diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
     unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
-    choose unravel_index ravel_multi_index trim_zeros"""
+    choose unravel_index ravel_multi_index trim_zeros diag_indices_from tril_indices_from
+    triu_indices_from tril_indices triu_indices diag_indices ix_"""
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot

@@ -40,7 +40,8 @@ _NAMES: dict[Any, str] = {
         logical_not logical_or logical_xor may_share_memory mintypecode min_scalar_type nanargmax
         nanargmin ndim nonzero not_equal ones ones_like promote_types ravel_multi_index result_type
         right_shift rint round searchsorted seterr shape shares_memory signbit size spacing tri
-        tril_indices triu_indices diag_indices mask_indices trunc unravel_index zeros zeros_like
+        tril_indices tril_indices_from triu_indices triu_indices_from diag_indices diag_indices_from
+        mask_indices trunc unravel_index zeros zeros_like
         bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 intp
     """,
     np.linalg: "matrix_rank",
