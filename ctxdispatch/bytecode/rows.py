@@ -223,7 +223,8 @@ def match_class(op: Op, site: Site) -> Spelling | None:
 def import_from(op: Op, site: Site) -> Spelling | None:
     if len(op.args) != 2 or not is_name(op.args[1]):
         return None
-    code = (("IMPORT_FROM", _value(op.args[1])), ("SWAP", 2), ("POP_TOP", op.args[0]))
+    popped = op.args[0] if isinstance(op.args[0], Value) else None
+    code = (("IMPORT_FROM", _value(op.args[1])), ("SWAP", 2), ("POP_TOP", popped))
     return Spelling([op.args[0]], code)
 
 

@@ -250,6 +250,17 @@ def test_second_derivatives():
         np.testing.assert_allclose(hessian(lambda p: loss(p))(X), np.diag(6.0 * X * (1.0 + step)))
 
 
+def test_second_derivatives_with_keywords_only():
+    for step in range(4):
+
+        def objective(p, *, power=step + 2):
+            return np.sum(p**power)
+
+        n = step + 2
+        np.testing.assert_allclose(grad(objective)(X), n * X ** (n - 1))
+        np.testing.assert_allclose(hessian(objective)(X), np.diag(n * (n - 1) * X ** (n - 2)))
+
+
 def test_keyword_arguments_that_are_given():
     for step in range(4):
 

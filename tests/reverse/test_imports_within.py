@@ -161,3 +161,30 @@ def test_a_module_that_computes_its_attributes(module):
     before = asked.count("bend")
     assert g(3.0) == 6.0
     assert asked.count("bend") > before
+
+
+VALUES = {
+    "float": 2.5, "int": 3, "text": "abc", "list": [1.5, 2.0], "dict": {"a": 2.0}, "tuple": (1.0, 2.0),
+    "array": np.arange(3.0), "nothing": None, "object": types.SimpleNamespace(v=2.0), "function": np.sin,
+    "class": float, "module": np, "set": {1.0}, "complex": 1.0 + 2.0j, "bool": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("alone", [True, False])
+@pytest.mark.parametrize("kind", VALUES)
+def test_whatever_is_imported_by_name(kind, alone):
+    made = sys.modules["holds_values"] = types.ModuleType("holds_values")
+    vars(made).update(value=VALUES[kind], other=3.0, third=[1.0])
+    names = "value" if alone else "other, value, third"
+    space = {}
+    exec(
+        f"def f(x):\n    from holds_values import {names}\n"
+        "    return x * x * (2.0 if str(value) != 'q' and value is not Ellipsis else 1.0)\n",
+        space,
+    )
+    try:
+        for _ in range(3):
+            assert grad(space["f"])(1.5) == 6.0
+            assert jvp(space["f"], (1.5,), (1.0,))[1] == 6.0
+    finally:
+        del sys.modules["holds_values"]

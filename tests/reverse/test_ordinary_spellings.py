@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from ctxdispatch import explain, grad
+from ctxdispatch import explain, grad, jacfwd
 
 X = np.array([0.3, -0.7, 1.1, 0.4])
 SPENT = {}
@@ -167,3 +167,33 @@ def test_as_many_items_as_names(count):
     with pytest.raises(ValueError) as ours:
         grad(f)(X)
     assert str(ours.value) == str(plain.value)
+
+
+NAMED = [
+    "pow(x[0], exp=3)", "pow(base=x[0], exp=3)", "pow(exp=x[0], base=2.0)", "sum([x[0], x[1]], start=x[2])",
+    "functools.partial(pow, exp=2)(x[0])", "[f(x[0]) for f in (functools.partial(pow, exp=2), abs)][0]",
+    "round(number=x[0] * 2.6, ndigits=1) * x[1]", "max([x[0], x[1]], default=2.0)", "pow(x, exp=2).sum()",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", NAMED)
+def test_operands_of_builtins_by_name(text):
+    space = {"functools": functools}
+    exec(f"def f(x):\n    return {text}\n", space)
+    f = space["f"]
+    wanted = [(f(X + e) - f(X - e)) / 2e-6 for e in 1e-6 * np.eye(4)]
+    for _ in range(3):
+        np.testing.assert_allclose(grad(f)(X), wanted, atol=1e-6)
+        np.testing.assert_allclose(jacfwd(f)(X), wanted, atol=1e-6)
+
+
+@pytest.mark.parametrize("text", ["pow(x[0], expo=3)", "pow(x[0], base=3)", "round(numbre=x[0])"])
+def test_wrong_names_raise_as_they_do(text):
+    space = {}
+    exec(f"def f(x):\n    return {text}\n", space)
+    with pytest.raises(TypeError) as plain:
+        space["f"](X)
+    for _ in range(2):
+        with pytest.raises(TypeError) as found:
+            grad(space["f"])(X)
+        assert str(found.value) == str(plain.value)

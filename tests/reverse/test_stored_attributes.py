@@ -106,6 +106,12 @@ BETWEEN = {
     "    m.h = x; s = 0.0\n    for i in g(): s = s + (m.h * x).sum() * i\n    return s",
     "by a comparison": "m.h = x * 2.0; [Keeps(m, x)] == [1]; return (m.h * x).sum()",
     "by deleting": "m.h = x * 2.0; y = (m.h * x).sum(); del m.h; return y * hasattr(m, 'h') + x.sum()",
+    "by deleting it": "m.h = x * 2.0; del m.h; return x.sum() * (2.0 if hasattr(m, 'h') else 3.0)",
+    "by deleting one of its own": "o = Named(x); del o.h; return (o.h * x).sum()",
+    "by deleting in an arm": "o = Named(x)\n    if x[0] > 0.0: del o.h\n    return (o.h * x).sum()",
+    "by delattr": "o = Named(x); delattr(o, 'h'); o.h = o.h * x; return (o.h * x).sum()",
+    "by deleting what is missed": "o = Keeps(m, x); del o.x\n    try: return (o.x * 2.0).sum()\n"
+    "    except AttributeError: return x.sum()",
     "in itself": "m.sub = m; m.sub.h = x * 2.0; return (m.h * x).sum()",
     "raised midway": "\n    try:\n        m.h = x * 2.0; m.h = [1][3] * x\n    except IndexError: pass\n"
     "    return (m.h * x).sum()",
@@ -126,6 +132,13 @@ class Keeps:
     __hash__ = None
 
 
+class Named:
+    h = 7.0
+
+    def __init__(self, h):
+        self.h = h
+
+
 MADE = {}
 
 
@@ -140,7 +153,7 @@ def function(name, source, place):
         file = f"<stored attributes, {name}, {place}>"
         linecache.cache[file] = (len(code), None, code.splitlines(True), file)
         made = MADE[name, place] = compile(code, file, "exec")
-    space = {"np": np, "Keeps": Keeps, "__name__": "stored"}
+    space = {"np": np, "Keeps": Keeps, "Named": Named, "__name__": "stored"}
     exec(made, space)
     return space
 

@@ -9,7 +9,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, hvp, jacfwd, jacrev, jvp, vjp
+from ctxdispatch import grad, hessian, hvp, jacfwd, jacrev, jvp, vjp
 from tests.recording import recorded
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -123,3 +123,42 @@ def test_a_selection_of_nothing_that_arrives_is_zero():
     x = np.array([0.3, 0.6, 0.8])
     slopes = jacrev(grad(lambda x: np.sum(left_early(x))))(x)
     np.testing.assert_allclose(slopes, np.diag(6.0 * x))
+
+
+def returned_early(x):
+    for n in range(20):
+        if x > 5:
+            return x * n
+        x = x * 1.7
+    return x
+
+
+def broken_off(x):
+    n = 0
+    while n < 3:
+        n += 1
+        if x * n > 5:
+            break
+    else:
+        return x * x
+    return x * n
+
+
+def of_a_dict(x):
+    d = {}
+    for i in range(5):
+        d[i] = x * i
+        if d[i] > 3:
+            return d[i]
+    return d[1] + d[4]
+
+
+@pytest.mark.parametrize("x", [0.5, 1.3, 2.13, np.float64(0.77), np.float64(2.13)])
+@pytest.mark.parametrize("f", [returned_early, broken_off, of_a_dict, lambda x: 3 * x, lambda x: x, abs])
+@pytest.mark.parametrize("outer", [grad, jacfwd, jacrev])
+@pytest.mark.parametrize("inner", [grad, jacfwd, jacrev])
+def test_what_does_not_bend_has_zeros(inner, outer, f, x):
+    slope = (inner(f)(x + 1e-5) - inner(f)(x - 1e-5)) / 2e-5
+    for _ in range(3):
+        np.testing.assert_allclose(np.asarray(outer(inner(f))(x), float), slope, atol=1e-4)
+    np.testing.assert_allclose(np.asarray(hessian(f)(x), float), slope, atol=1e-4)

@@ -28,6 +28,7 @@ from ctxdispatch.passes.inline import inline_call
 from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.forward import DualContext, ForwardMode, numeric
+from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.higher.arranging import (
     arranged,
     arranged_rows,
@@ -213,7 +214,8 @@ def _jacobian(
     if not numeric(operand_type(y)):
         build.call(check_result, y)
     if alone:
-        found = [_own(build, dy)]
+        known = leaf_class(operand_type(dy)) is not None
+        found = [_own(build, dy) if known else build.call(apart, dy, y)]  # None is zero
     elif len(xs) == 1:
         found = [_own(build, call_rule(build, arranged, [dy, xs[0], y]))]
     else:

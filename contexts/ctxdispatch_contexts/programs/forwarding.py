@@ -152,6 +152,8 @@ class _Attribute:
         name = op.args[1].value if isinstance(op.args[1], Const) else None
         if type(name) is str and name != self.place.name and not name.startswith("__"):
             return False
+        if op.args[0] is self.owner:
+            return True  # it is deleted
         return (cls is None or cls is self.cls) and not is_fresh(self.graph, op)
 
     def forward(self) -> bool:

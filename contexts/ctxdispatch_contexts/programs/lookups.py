@@ -57,6 +57,13 @@ def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
         yield from _found(cls, name)
 
 
+def as_method(cls: type, name: str) -> Iterator[ClassHolds]:
+    """As what the class has a function: a static method gives the same one, without the object."""
+    home = next((base for base in cls.__mro__ if name in vars(base)), None)
+    if home is not None and not builtin(home):
+        yield ClassHolds(home, name, vars(home)[name])
+
+
 def _found(cls: type, name: str) -> Iterator[ClassHolds]:
     """Which class the name is found in, of those that can be changed."""
     for base in cls.__mro__:

@@ -107,9 +107,9 @@ class Leaving:
         """In place. UnsupportedSyntax where something cannot be asked."""
         asked = set(self.asked)
         copies = (op for _, op in graph.ops() if isinstance(op.fn, Unexpected) and op not in asked)
-        unfit = self._unfit or next((unfit(graph, op, _NOT_AGAIN) for op in copies), None)
-        if unfit is not None:
-            raise unfit
+        found = self._unfit or next((unfit(graph, op, _NOT_AGAIN) for op in copies), None)
+        if found is not None:
+            raise found
         leave_where_equal(graph, self.asked, self._journal)
 
 

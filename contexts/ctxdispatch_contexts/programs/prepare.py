@@ -27,7 +27,7 @@ from ctxdispatch.passes.clashes import Found
 from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.fields import open_fields
 from ctxdispatch.passes.fold import fold
-from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard, OfType
+from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard, OfType
 from ctxdispatch.passes.held import has_held, only_used, with_unset
 from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
@@ -54,7 +54,7 @@ from ctxdispatch_contexts.programs.inlining import (
     refuse_items_changed,
 )
 from ctxdispatch_contexts.programs.lifting import lifted
-from ctxdispatch_contexts.programs.lookups import held_names, lookups
+from ctxdispatch_contexts.programs.lookups import as_method, held_names, lookups
 from ctxdispatch_contexts.programs.misfits import end_where_raised, mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
@@ -73,6 +73,7 @@ from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_operators import (
+    by_position,
     extends_list,
     plain_operator,
     spell_out_operator,
@@ -156,11 +157,14 @@ class Prepared:
         if _ours(guard):
             return
         self.guards.setdefault((type(guard), guard.key(), getattr(guard, "type", None)), guard)
+        of_class = type(guard) is AttrIs and issubclass(type(guard.owner), type)
+        if of_class and type(guard.value) is FunctionType:  # type: ignore[union-attr]
+            self.assume_all(as_method(guard.owner, guard.name))  # type: ignore[union-attr]
 
     def settled(self) -> list[Guard]:
         """What it takes for granted; of what variables hold no more than what it reads."""
         return [
-            replace(g, type=with_unset(only_used(g.type, self.read), self.unset))
+            replace(g, type=only_used(with_unset(g.type, self.unset), self.read))
             if isinstance(g, OfType) and has_held(g.type) else g
             for g in self.guards.values()
         ]  # fmt: skip
@@ -286,6 +290,7 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     plain_operator(op)
+    by_position(op)
     if extends_list(prepared.graph, op):
         return block
     if prepared.keeps(op.fn):

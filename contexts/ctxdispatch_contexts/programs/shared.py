@@ -30,6 +30,7 @@ from ctxdispatch.passes.buffers import emit
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient, left_out, lie_apart
 from ctxdispatch_contexts.programs.assigned import Holder, assigned_out_of_sight, is_empty
 from ctxdispatch_contexts.programs.closures import bind_defaults, code_entry, contents
+from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById
 from ctxdispatch_contexts.programs.mode import Mode
@@ -188,7 +189,7 @@ class _Calling(_Shared):
         def call(*args: Any, **kwargs: Any) -> Any:
             return by(_call, args, kwargs)
 
-        call.__overdub__ = lambda ctx, *args, **kwargs: by(functools.partial(recurse, ctx), args, kwargs)  # type: ignore[attr-defined]
+        call.__overdub__ = _UnderCall(by, own)  # type: ignore[attr-defined]
         return call
 
     def _arguments(self, f: FunctionType, args: Any, kwargs: Any) -> list[Any] | None:
@@ -338,6 +339,19 @@ def cut(pair: Any, first: int, n: int) -> Any:
     """(y, pullback), of the cotangents only n from the first-th."""
     y, pullback = pair
     return y, lambda ybar: pullback(ybar)[first : first + n]
+
+
+class _UnderCall:
+    """The same for calls."""
+
+    def __init__(self, by: Callable[..., Any], own: Callable[[], Any]) -> None:
+        self.by, self.own = by, own
+
+    def __call__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.by(functools.partial(recurse, ctx), args, kwargs)
+
+    def own_entry(self) -> Entry | None:
+        return entry_of(self.own())
 
 
 class _Under:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import builtins
 import functools
+import inspect
 import operator
 from collections.abc import Sequence
-from types import FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
@@ -57,6 +58,30 @@ def plain_operator(op: Op) -> None:
 
 
 _FIXED = (int, float, complex, bool, str, bytes, tuple, frozenset)
+
+
+def by_position(op: Op) -> None:
+    """`pow(base=x, exp=2)` is `pow(x, 2)`, of a builtin whose signature says in which order."""
+    if not op.kwnames or type(op.fn) is not BuiltinFunctionType or op.fn.__module__ != "builtins":
+        return
+    names = positions(op.fn)
+    n = len(op.args) - len(op.kwnames)
+    given = {**dict(zip(names, op.args[:n])), **dict(zip(op.kwnames, op.args[n:]))}
+    if names[: len(given)] == (*(name for name in names if name in given),):
+        op.args, op.kwnames = [given[name] for name in names[: len(given)]], ()
+
+
+@functools.cache
+def positions(fn: Any) -> tuple[str, ...]:
+    """The names of parameters that may be given by position as well as by name, and numbers for those before;
+    none where there are others."""
+    try:
+        parameters = inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    by_place = all(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    of_place = (f"{i}" if p.kind is p.POSITIONAL_ONLY else p.name for i, p in enumerate(parameters))
+    return tuple(of_place) if by_place else ()
 
 
 def extends_list(graph: Graph, op: Op) -> bool:

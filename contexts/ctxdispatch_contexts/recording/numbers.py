@@ -6,9 +6,10 @@ and where their derivatives are. What is no real number goes the way of everythi
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,14 @@ def _given(*args: Any) -> list[Any]:
     return [a for a in args if a is not ABSENT]
 
 
+def _by_position(f: Any, args: list[Any], named: dict[str, Any]) -> Sequence[Any]:
+    try:
+        return inspect.signature(f).bind(*args, **named).args
+    except (TypeError, ValueError):
+        f(*args, **named)
+        raise
+
+
 def unary(f: Any, row: Elementwise, otherwise: Otherwise) -> Callable[..., Any]:
     """The rule for calls f(x)."""
     (of_python,), (of_numpy,) = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
@@ -95,7 +104,9 @@ def binary(f: Any, row: Elementwise, otherwise: Otherwise, of_arrays: Any = None
     of_python, of_numpy = _partials(row, namespaces.MATH), _partials(row, namespaces.NUMPY)
     of_arrays = guarded(f, of_arrays or elements.binary(f, of_numpy, otherwise))
 
-    def of_two(ctx: Any, a: Any = ABSENT, b: Any = ABSENT, *more: Any) -> Any:
+    def of_two(ctx: Any, a: Any = ABSENT, b: Any = ABSENT, *more: Any, **named: Any) -> Any:
+        if named:
+            return of_two(ctx, *_by_position(f, _given(a, b, *more), named))
         if b is ABSENT or more:
             return otherwise(ctx, *_given(a, b, *more))
         if type(a) not in REAL or type(b) not in REAL:

@@ -241,8 +241,8 @@ class LostStores:
 
     def _reversed(self, op: Op) -> bool:
         """The sweep has a form for this store."""
-        if op.fn in SETS_ATTRIBUTE:
-            return is_fresh(self.graph, op)
+        if op.fn in SETS_ATTRIBUTE:  # what is deleted may be read off the class afterwards
+            return len(op.args) == 3 and is_fresh(self.graph, op)
         return op.fn in PUTS or sets_entry(op)
 
     def _seen_elsewhere(self, store: Op, target: Operand, site: Any) -> bool:
