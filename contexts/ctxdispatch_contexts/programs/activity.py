@@ -41,8 +41,11 @@ PUTS = frozenset({
 })  # fmt: skip
 """They add their other operands to the first: what was in it stays."""
 
+SCATTERS = frozenset({np.add.at, np.subtract.at})
+"""ufunc.at(x, i, v): what `i` names several times gets as many of the values."""
+
 STORES: dict[Any, int] = dict.fromkeys(
-    (*PUTS, builtins.setattr, object.__setattr__, operator.setitem, list.insert, np.add.at), 0
+    (*PUTS, *SCATTERS, builtins.setattr, object.__setattr__, operator.setitem, list.insert), 0
 )
 """Operations that put their other operands into this one, of which sweeps have a form."""
 
