@@ -136,6 +136,8 @@ class Fact(NamedTuple):
     """The class of the result, whatever it is given (but for what overrides NumPy's functions)."""
     total: tuple[type, ...] = ()
     """Classes: it raises nothing for operands of these."""
+    layout: bool = False
+    """It may change the shape, dtype or strides of an array that it stores into, not its elements alone."""
     lengths: Operands = NONE
     """Which say how many elements the result has, or how many there are along its axes."""
 

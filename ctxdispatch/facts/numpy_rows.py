@@ -153,9 +153,10 @@ def methods_of(row: Fact, names: str, classes: Iterable[type] = _OF_ARRAY) -> No
 
 methods_of(
     array_fact(stores="0", keeps="1 2"),
-    "fill sort partition setfield __setstate__ __setitem__ __delitem__ itemset",
+    "fill sort partition setfield __setitem__ __delitem__ itemset",
 )
-methods_of(array_fact(stores="0"), "resize _set_dtype _set_shape")
+methods_of(array_fact(stores="0", keeps="1", layout=True), "__setstate__")
+methods_of(array_fact(stores="0", layout=True), "resize _set_dtype _set_shape")
 methods_of(fact(looks="1", methods="index", result="view 0"), "__buffer__")
 methods_of(array_fact(effect=True), "setflags")  # what it changes is no element
 methods_of(array_fact(stores="0", result="itself 0"), "byteswap")
@@ -215,7 +216,7 @@ rows(fact(looks="0 1 2", methods="index name", result="holds 0"), [np.frompyfunc
 
 # -- ufuncs' methods -----------------------------------------------------------------------------------------
 
-methods_of(array_fact(stores="1"), "at", (np.ufunc,))
+methods_of(array_fact(stores="1", gives=types.NoneType), "at", (np.ufunc,))
 methods_of(array_fact(stores="4 out", result="itself 4 out", out=4), "reduce accumulate", (np.ufunc,))
 methods_of(array_fact(stores="5 out", result="itself 5 out", out=5), "reduceat", (np.ufunc,))
 methods_of(array_fact(stores="out", result="itself out"), "outer", (np.ufunc,))

@@ -237,7 +237,10 @@ made(_mapped, [map])
 made(_mapped._replace(inside=_mapped.looks, methods=_mapped.methods | fact(methods=TRUTH).methods), [filter])
 rows(fact(looks="0 1", methods=ATTRIBUTE, result="item 0, itself 2, holds 0, view 0"), [getattr])
 rows(fact(looks="0 1", methods=ATTRIBUTE), [hasattr])
-rows(fact(looks="0 1", stores="0", keeps="2", methods="setattr set", gives=types.NoneType), [setattr])
+rows(
+    fact(looks="0 1", stores="0", keeps="2", methods="setattr set", gives=types.NoneType, layout=True),
+    [setattr],
+)
 rows(fact(looks="0 1", stores="0", methods="delattr delete", gives=types.NoneType), [delattr])
 rows(
     fact(result="item 0, itself 0", looks="0", methods=ATTRIBUTE),
@@ -265,7 +268,7 @@ rows(
     [property, staticmethod, classmethod],
 )
 rows(fact(), [object.__new__, object.__init__, object.__init_subclass__])
-rows(fact(stores="0", keeps="2"), [object.__setattr__, type.__setattr__])
+rows(fact(stores="0", keeps="2", layout=True), [object.__setattr__, type.__setattr__])
 rows(fact(stores="0"), [object.__delattr__, type.__delattr__])
 rows(fact(looks="0", methods="aiter anext", result="itself 0, holds 0 1"), [aiter, anext])
 rows(fact(calls="0", known=False), [builtins.__build_class__, type.__call__])

@@ -158,7 +158,7 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
         return bool(args) and isinstance(args[0], IterOf) and args[0].plain
     if known is not None and _takes_away(known):
         return bool(args) and cls_of(args[0]) is not None and all(map(plain, args[1:]))
-    if function in (*INPLACE, operator.setitem) and isinstance(args[0], ArrayOf):
+    if known is not None and _stores_numbers(known, args):
         return all(map(plain, args))
     return pure(function, args)
 
@@ -172,6 +172,14 @@ _OPENS_HELD = {
 
 def _takes_away(row: Fact) -> bool:
     return row.stores == _FIRST and not (row.keeps or row.calls or row.looks.has(0))
+
+
+def _stores_numbers(row: Fact, args: Sequence[Type]) -> bool:
+    """It changes elements of arrays, and nothing else."""
+    stored = row.stores.of(args)
+    if row.layout or row.calls or row.effect or not row.known:
+        return False
+    return bool(stored) and all(isinstance(a, ArrayOf) for a in stored)
 
 
 def _opens_quietly(type_: Type) -> bool:

@@ -146,6 +146,15 @@ def identity(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return eye(args, kwargs) if len(args) == 1 and set(kwargs) <= {"dtype"} else Any
 
 
+@SHAPED.of(np.bincount)
+def bincount(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """bincount(x, weights=None, minlength=0): the greatest x decides the length, if no more is asked for."""
+    given = {**dict(zip(("x", "weights"), args)), **kwargs}
+    weights = given.get("weights", Known(None))
+    known = isinstance(given.get("x"), ArrayOf) and (weights == Known(None) or isinstance(weights, ArrayOf))
+    return ArrayOf(np.dtype(np.intp if weights == Known(None) else float), (None,)) if known else Any
+
+
 @SHAPED.of(np.arange)
 def arange(args: Args, kwargs: Mapping[str, Type]) -> Type:
     classes = {cls_of(a) for a in args}

@@ -177,9 +177,16 @@ row([float], returns(FLOAT))
 row([int], returns(INT))
 row([complex], returns(COMPLEX))
 row([range], returns(Exact(range)))
+
+
+def instance(cls: type) -> Type:
+    """What is of this class."""
+    return Known(None) if cls is pytypes.NoneType else Exact(cls)
+
+
 for _f, _row in with_rows():
     if _row.gives is not None and _f not in RULES:
-        row([_f], returns(Known(None) if _row.gives is pytypes.NoneType else Exact(_row.gives)))
+        row([_f], returns(instance(_row.gives)))
 
 
 def _allocated(args: Args, kwargs: Mapping[str, Type]) -> Type:

@@ -9,11 +9,13 @@ import cmath
 import math
 import operator
 from collections.abc import Mapping
+from types import BuiltinMethodType
 from typing import Any as Anything
 
+from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.values import row_of
-from ctxdispatch.passes import numpy_types
+from ctxdispatch.passes import effects, numpy_types
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.python_types import (
@@ -24,6 +26,7 @@ from ctxdispatch.passes.python_types import (
     UNKNOWN,
     builtin,
     functions,
+    instance,
     known,
 )
 from ctxdispatch.passes.types import Any, Exact, Never, OneOf, Type, const_type, is_literal, join
@@ -115,7 +118,7 @@ def _call(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     if by_numpy is not None and (by_python is None or any(map(numpy_types.is_numpy, args))):
         return by_numpy(function, args, kwargs)
     if by_python is None:
-        return _construct(function)
+        return _of_method(function, args) or _construct(function)
     if kwargs and not set(kwargs) <= TAKES.get(function, frozenset()):
         return Any
     folded = fold(function, args) if function in FOLDABLE and not kwargs else None
@@ -133,6 +136,13 @@ TAKES: dict[Anything, frozenset[str]] = {
     math.prod: frozenset({"start"}),
 }
 """The keyword arguments that rules know of."""
+
+
+def _of_method(method: Anything, args: Args) -> Type | None:
+    """Of a bound method of C code (`np.add.at`) what its row says, where no operand overrides it."""
+    row = fact_of(method) if type(method) is BuiltinMethodType else None
+    known = row is not None and row.gives is not None and all(map(effects.plain, args))
+    return instance(row.gives) if known else None  # type: ignore[union-attr, arg-type]
 
 
 def _construct(cls: Anything) -> Type:

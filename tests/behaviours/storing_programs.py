@@ -195,10 +195,14 @@ class Writer:
         """Positions, masks."""
         v = self.name(self.vectors)
         at = self.pick("[0, 2]", "[1, 1, 3]", "np.array([4, 0])", f"{v} > 0.05", "np.arange(6) % 2 == 0")
-        if self.random.random() < 0.5:
+        chosen = self.random.random()
+        if chosen < 0.4:
             self.write(f"{v}[{at}] = {self.scalar()}")
-        else:
+        elif chosen < 0.7:
             self.update(f"{v}[{at}]", self.scalar())
+        else:
+            value = self.pick(self.scalar(), f"{self.vector()}[{at}]")
+            self.write(f"np.{self.pick('add', 'subtract')}.at({v}, {at}, {value})")
 
     def rename(self) -> None:
         """A second name; one of two arrays."""
@@ -218,7 +222,7 @@ class Writer:
             f"np.copyto({v}, {self.vector()})", f"{v}.fill({self.scalar()})",
             f"np.multiply({v}, 0.5, out={v})",
             f"kept.append({v})", f"kept.append({v}.copy())", f"kept = [{self.vector()}]", f"{v} **= 2",
-            f"v0, v1 = {v} * 0.5, v0", f"np.add.at({v}, [0, 0, 1], {self.scalar()})",
+            f"v0, v1 = {v} * 0.5, v0", f"np.multiply.at({v}, [0, 0, 1], {self.scalar()})",
         ))  # fmt: skip
 
     def buffer(self) -> None:

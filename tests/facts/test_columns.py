@@ -1,5 +1,6 @@
 """What rows and families say of values, not of operands: measured on some."""
 
+import contextlib
 import itertools
 import math
 import types
@@ -7,7 +8,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch.facts import JOINS, MOVES, SAME_PLACES, UFUNC_OF, VALUE_FREE, with_rows
+from ctxdispatch.facts import JOINS, MOVES, SAME_PLACES, UFUNC_OF, VALUE_FREE, fact_of, with_rows
 from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir.leaves import is_ours
 
@@ -111,3 +112,25 @@ def test_lengths_say_how_long_the_result_is(f):
         except TypeError:
             return  # `__new__`, which has the class first
     assert made[0] != made[1] or f is np.broadcast_shapes
+
+
+def takes_arrays(f):
+    owner = getattr(f, "__objclass__", None)
+    return owner is np.ndarray or str(getattr(f, "__module__", "")).startswith(("numpy", "_operator"))
+
+
+STORING = [f for f, row in with_rows() if row.stores.has(0) and takes_arrays(f)] + [np.add.at, setattr]
+OTHERS = [1, (3, 2), [1, 0], "shape", "f4", None, np.ones(3), (1, (6,), np.dtype("f8"), False, bytes(48))]
+
+
+@pytest.mark.parametrize("f", STORING, ids=lambda f: f.__name__)
+def test_the_layout_changes_where_a_row_says_so(f):
+    moved = False
+    for n in (0, 1, 2):
+        for operands in itertools.product(OTHERS, repeat=n):
+            a = np.arange(6.0).reshape(2, 3)
+            before = a.shape, a.strides, a.dtype
+            with contextlib.suppress(Exception):
+                f(a, *operands)
+            moved |= (a.shape, a.strides, a.dtype) != before
+    assert moved == fact_of(f).layout

@@ -29,6 +29,7 @@ CALLS = [
     (np.linalg.vector_norm, (M,), 0), (np.linalg.matmul, (M, M)), (np.linalg.vecdot, (V, V)),
     (np.linalg.tensorsolve, (M, M[0])), (np.linalg.diagonal, (M,)), (np.ndarray.take, (V, I)),
     (np.ndarray.compress, (V, B)), (np.ndarray.nonzero, (M,)), (np.ndarray.searchsorted, (LONG, V)),
+    (np.bincount, (I,)), (np.bincount, (I, V[:2])), (np.bincount, (I, None, 7)), (np.bincount, (I, I, 2)),
 ]  # fmt: skip
 
 

@@ -9,7 +9,7 @@
     x += v            dx += dv
     x *= v            dx = dx * v + dv * x (as it was)
     x /= v            dx = (dx - dv * x / v) / v (x as it was)
-    add.at(x, i, v)   add.at(dx, i, dv)
+    add.at(x, i, v)   add.at(dx, i, dv), and the same of subtract
 
 A block has the index of an array behind a full slice. What an argument's tangent is stored to is a copy of
 what the caller gave.
@@ -36,9 +36,10 @@ from ctxdispatch_contexts.derivatives.blocks import blocked, level
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.structural import fill, fill_block
 from ctxdispatch_contexts.forward.tangents import Shapes, numeric, zeros_block
+from ctxdispatch_contexts.programs.activity import SCATTERS
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
-from ctxdispatch_contexts.programs.following import UPDATES, is_of_floats, is_real
+from ctxdispatch_contexts.programs.following import UPDATES, is_real, stored_type
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.order import Order
 from ctxdispatch_contexts.programs.scaling import typed
@@ -70,7 +71,7 @@ class Arrays:
             run.put(op.result, part)
         elif op in self._unread:
             run.emit(op)
-        elif op.fn in (operator.setitem, np.add.at):
+        elif op.fn not in UPDATED:
             self._set(shapes, run, op)
         else:
             UPDATED[op.fn](shapes, run, op)
@@ -121,7 +122,7 @@ class Arrays:
     def _set_tangent(self, shapes: Shapes, run: Companions, op: Op) -> None:
         target, index, value = op.args
         dx, dv = _tangent(run, target), run.of(value)
-        if dv is None and op.fn is np.add.at:
+        if dv is None and op.fn in SCATTERS:
             return
         fitted = Const(0.0) if dv is None else _aligned(shapes, run, op, dv)
         if fitted is None:
@@ -249,11 +250,8 @@ UPDATED: dict[Any, Callable[[Shapes, Companions, Op], None]] = {
 
 def has_store(op: Op) -> bool:
     """It stores numbers, or what may be such, into an array of floats."""
-    known = op.fn is operator.setitem or op.fn in UPDATED or op.fn == np.add.at
-    if not known or op.kwnames or not is_of_floats(op.args[0]) or len(op.args) < 2:
-        return False
-    type_ = operand_type(op.args[-1])
-    return is_real(type_) or T.cls_of(type_) is None
+    type_ = stored_type(op)
+    return is_real(type_) or (type_ is not T.Never and T.cls_of(type_) is None)
 
 
 # -- at run time ---------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from ctxdispatch_contexts.forward.elementwise import push_row
 from ctxdispatch_contexts.forward.structural import is_structural, push_structural
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import items
-from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.programs.activity import is_flat
 from ctxdispatch_contexts.programs.changes import changed
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Ending
@@ -105,8 +105,8 @@ class Duals:
             self._unpack(run, op)
             return
         varying = [a for a in op.operands() if run.of(a) is not None]
-        if not varying and hashable(op.fn) and has_zero_derivative(op.fn):
-            run.emit(op)  # a new array: what is stored to it is refused there
+        if is_flat(op):
+            run.emit(op)  # a new array: what is stored to it is followed, or refused there
             for result in op.results:
                 run.put(result, self.shapes.zero(run, result))
             return

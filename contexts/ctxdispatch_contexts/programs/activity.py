@@ -41,8 +41,11 @@ PUTS = frozenset({
 })  # fmt: skip
 """They add their other operands to the first: what was in it stays."""
 
+SCATTERS = frozenset({np.add.at, np.subtract.at})
+"""ufunc.at(x, i, v): what `i` names several times gets as many of the values."""
+
 STORES: dict[Any, int] = dict.fromkeys(
-    (*PUTS, builtins.setattr, object.__setattr__, operator.setitem, list.insert, np.add.at), 0
+    (*PUTS, *SCATTERS, builtins.setattr, object.__setattr__, operator.setitem, list.insert), 0
 )
 """Operations that put their other operands into this one, of which sweeps have a form."""
 
@@ -127,11 +130,15 @@ def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None
     operands = [v for v in op.operands() if isinstance(v, Value)]
     if varied.isdisjoint(operands):
         return
-    fn = op.fn
     varied.update(_stored_to(op, part_of))
-    zero = has_zero_derivative(fn) and not may_turn(op) and not _may_ask(op)
-    if _merges(op) or not (zero or _zero_attribute(op)):
+    if not is_flat(op):
         varied.update(r for r in op.results if carries(r.type))
+
+
+def is_flat(op: Op) -> bool:
+    """The derivative of what it gives is zero. (That of `np.zeros_like(x)` may vary later: by stores.)"""
+    zero = has_zero_derivative(op.fn) and not may_turn(op) and not _may_ask(op)
+    return not _merges(op) and (zero or _zero_attribute(op))
 
 
 def is_numeric(type_: T.Type) -> bool:

@@ -16,7 +16,7 @@ from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import makes_new
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
+from ctxdispatch_contexts.programs.activity import SCATTERS, has_zero_derivative, passed
 from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, changed_objects
@@ -26,6 +26,9 @@ from ctxdispatch_contexts.programs.overlapping import may_run_over
 
 UPDATES = frozenset(f for f, plain in INPLACE.items() if plain in (*SUMS, *PRODUCTS))
 """In-place operators that derivatives have a form for."""
+
+_OPERANDS = {**dict.fromkeys(UPDATES, 2), **dict.fromkeys((operator.setitem, *SCATTERS), 3)}
+"""Of the stores that they have one for, how many operands."""
 
 Place = tuple[Block, int]
 
@@ -192,13 +195,16 @@ def _makes(op: Op) -> bool:
     return makes_new(op)
 
 
+def stored_type(op: Op) -> T.Type:
+    """Of what `op` stores into an array of floats, if it does so by a store that has a form; else Never."""
+    if len(op.args) != _OPERANDS.get(op.fn) or op.kwnames or not is_of_floats(op.args[0]):
+        return T.Never
+    return operand_type(op.args[-1])
+
+
 def stores_numbers(op: Op) -> bool:
-    """It stores numbers into an array of floats."""
-    if not is_of_floats(op.args[0]):
-        return False
-    if op.fn is operator.setitem:
-        return is_real(operand_type(op.args[2]))
-    return op.fn in UPDATES and is_real(operand_type(op.args[1]))
+    """It is such a store, of numbers."""
+    return is_real(stored_type(op))
 
 
 def is_of_floats(operand: Operand) -> bool:
@@ -214,4 +220,4 @@ def is_real(type_: T.Type) -> bool:
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-__all__ = ["UPDATES", "Stored", "find_followed", "is_of_floats", "is_real", "stores_numbers"]
+__all__ = ["UPDATES", "Stored", "find_followed", "is_of_floats", "is_real", "stored_type", "stores_numbers"]

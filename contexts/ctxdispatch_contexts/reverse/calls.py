@@ -26,7 +26,7 @@ from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
-from ctxdispatch_contexts.programs.activity import STORES, sets_entry
+from ctxdispatch_contexts.programs.activity import STORES, is_flat, sets_entry
 from ctxdispatch_contexts.programs.aliases import Objects, Sites
 from ctxdispatch_contexts.programs.changes import may_rebind
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
@@ -113,7 +113,7 @@ def instrument(
 
 def _depends(op: Op, active: set[Value]) -> bool:
     """An active result that comes of active operands; one that is stored to later may come of none."""
-    if isinstance(op.fn, (Ending, Unless)):
+    if isinstance(op.fn, (Ending, Unless)) or is_flat(op):
         return False
     return not active.isdisjoint(op.results) and not active.isdisjoint(op.operands())  # type: ignore[arg-type]
 

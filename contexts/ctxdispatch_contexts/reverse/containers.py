@@ -14,15 +14,13 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
-
 from ctxdispatch.facts import READS, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import STORES, sets_entry
+from ctxdispatch_contexts.programs.activity import SCATTERS, STORES, sets_entry
 from ctxdispatch_contexts.programs.containers import (
     any_iterable,
     attribute_key,
@@ -326,5 +324,5 @@ REVERSED: dict[Any, Handler] = {
     dict.copy: Handler(_same),
 }
 
-INDEXED_BY = READS | STORES.keys() - {np.add.at}
+INDEXED_BY = READS | STORES.keys() - SCATTERS
 """Ops after which the cotangent of the first operand may be in parts."""

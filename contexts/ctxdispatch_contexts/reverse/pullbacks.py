@@ -18,7 +18,7 @@ from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import linearity
-from ctxdispatch_contexts.programs.activity import STORES
+from ctxdispatch_contexts.programs.activity import STORES, is_flat
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, user_position
 from ctxdispatch_contexts.programs.followed import Followed
@@ -113,7 +113,7 @@ class Pullbacks:
         rule = static_rule(op, adjoint.active, certain=op is not self.own)
         if rule is not None:
             rule(adjoint, op)
-        elif not isinstance(op.fn, Ending) and self._passes_on(adjoint, op):
+        elif not (isinstance(op.fn, Ending) or is_flat(op)) and self._passes_on(adjoint, op):
             raise AssertionError(f"{op} is neither ruled nor replaced: its cotangent would be lost")
 
     def reverse_mask(self, adjoint: Adjoint, op: Op) -> None:

@@ -5,6 +5,7 @@
     x[i] = v          dv += dx[i]; dx[i] = 0
     x += v            dv += dx
     x *= v            dv += dx * x (as it was); dx *= v
+    add.at(x, i, v)   dv += dx[i]
     y = f(x)          dx += what the rule of f gives
     x = g(z)          dz += what the rule of g gives for dx; dx is not read again
 
@@ -27,7 +28,7 @@ from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.activity import carries
+from ctxdispatch_contexts.programs.activity import SCATTERS, carries
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
 from ctxdispatch_contexts.programs.operands import infer_op
 from ctxdispatch_contexts.programs.scaling import typed
@@ -143,6 +144,8 @@ class Shadows:
             return
         if op.fn is operator.setitem:
             self._reverse_setitem(adjoint, op)
+        elif op.fn in SCATTERS:
+            self._reverse_scatter(adjoint, op)
         else:
             self._reverse_update(adjoint, op)
 
@@ -192,6 +195,18 @@ class Shadows:
             adjoint.call(op.fn, shadow, adjoint.recall(value), syntax=True, type=shadow.type)
         if wanted:
             adjoint.add(value, self._stored(adjoint, value, cotangent, fresh=cotangent is not shadow))
+
+    def _reverse_scatter(self, adjoint: Adjoint, op: Op) -> None:
+        """add.at(x, i, v) and subtract.at: what was there before stays part of what is there."""
+        target, index, value = op.args
+        if value not in adjoint.active:
+            return
+        type_ = infer_op(Op(Const(operator.getitem), [target, index], [Value()]))
+        part = self._item(adjoint, self.of(adjoint, target), adjoint.recall(index), type_)
+        moved = op.fn == np.subtract.at and not adjoint.masking
+        cotangent = typed(adjoint.build, operator.neg, part) if moved else part
+        fresh = moved or not is_basic(operand_type(index))
+        adjoint.add(value, self._stored(adjoint, value, cotangent, fresh=fresh))
 
     @staticmethod
     def _of_factor(adjoint: Adjoint, op: Op, g: Value) -> Value:
