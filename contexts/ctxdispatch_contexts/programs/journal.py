@@ -57,9 +57,6 @@ def note_cell(entries: list[Any], cell: CellType) -> None:
         entries.append((cell, None, _MISSING))
 
 
-NOTES = (note_attribute, note_item, note_length, note_cell)
-
-
 @says(stores="0", effect=True)
 def undo(entries: list[Any]) -> None:
     for owner, at, before in reversed(entries):
@@ -91,6 +88,10 @@ _TRIAL = _Trial()
 @says(raises=False, effect=True)
 def trial() -> list[Any] | None:
     return _TRIAL.entries
+
+
+NOTES = (trial, note_attribute, note_item, note_length, note_cell)
+"""They are no stores of the program's."""
 
 
 class Recorded(BaseException):
