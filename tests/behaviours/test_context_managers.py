@@ -299,6 +299,7 @@ def recorded(monkeypatch):
     return runs
 
 
+@pytest.mark.every(60)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("leave", EXITS)
