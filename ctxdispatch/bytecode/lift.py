@@ -48,15 +48,16 @@ def is_generator(code: CodeType) -> bool:
     return bool(code.co_flags & inspect.CO_GENERATOR) and not code.co_flags & ASYNC
 
 
-def lift_generator(code: CodeType, namespace: dict[str, Any]) -> Graph:
+def lift_generator(code: CodeType, namespace: dict[str, Any], *, handlers: bool = True) -> Graph:
     """The graph of what a generator does, from its first item to its end: a function that calls
     `primitives.yielded` with each item. For a consumer that sends nothing and asks for no result
-    (`passes/generators.py`)."""
+    (`passes/generators.py`). Without `handlers` that of what it does where nothing is raised, also at its
+    `yield`, and it is resumed until it ends (`passes/managers.py`)."""
     if not is_generator(code):
         raise ValueError(f"{code.co_qualname} is no generator")
     if _uses_result(flow.decode(code)):
         raise _refuse("the result of `yield from`", code, code.co_firstlineno)
-    return _lift(code, namespace, GENERATOR)
+    return _lift(code, namespace, GENERATOR, handlers)
 
 
 def _lift(

@@ -120,7 +120,7 @@ class EntryReads:
 
 _OURS = (PureFunction, Ending, Record)
 """Tests, what raises, and what records the run, which knows what was left."""
-_ASIDE = IDENTITY | journal.NOTES | {leave, hidden}
+_ASIDE = IDENTITY | {*journal.NOTES, leave, hidden}
 """What the object that they are given holds does not matter to them."""
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import is_generator, lift_generator
+from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.facts import ORDERING
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -39,7 +39,7 @@ from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, wi
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
-from ctxdispatch_contexts.programs.lifting import form_of, lifted
+from ctxdispatch_contexts.programs.lifting import form_of, generator_of, lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
@@ -98,13 +98,19 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     return None if opened is None else _splice_opened(prepared, block, op, opened)
 
 
-def open_function(prepared: Prepared, block: Block, op: Op, target: Target) -> Opened | None:
+def open_function(
+    prepared: Prepared, block: Block, op: Op, target: Target, *, ends: bool = False
+) -> Opened | None:
+    """`ends`: a generator that is resumed until it ends."""
     function, code = target.function, target.function.__code__
     given = types_of(prepared, op, code, [*target.first, *op.args])
     if given is None:
         return None
     try:
-        graph = lift_generator(code, function.__globals__) if is_generator(code) else clone(lifted(function))
+        if is_generator(code):
+            graph = generator_of(code, function.__globals__, ends=ends)
+        else:
+            graph = clone(lifted(function))
         n = len(op.args) - len(op.kwnames)
         args = bind(
             graph.signature, [*target.first, *op.args[:n], *op.args[n:]], op.kwnames,
@@ -215,7 +221,9 @@ def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block |
     return None if opened is None else _splice_opened(prepared, block, op, opened)
 
 
-def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | None:
+def open_made(
+    prepared: Prepared, block: Block, op: Op, making: Op, *, ends: bool = False
+) -> Opened | None:
     namespace, code, defaults, kwdefaults, _, closure = parts_of(making)
     given = types_of(prepared, op, code, op.args)
     if given is None:
@@ -227,7 +235,7 @@ def open_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Opened | 
     known = tuple([c.value for c in cells if isinstance(c, Const)])
     try:
         if is_generator(code):
-            graph = lift_generator(code, namespace)
+            graph = generator_of(code, namespace, ends=ends)
         else:
             graph = form_of(code, namespace, known if len(known) == len(cells) else ())
         args = bind(graph.signature, op.args, op.kwnames, tuple(items), named, emit_before(block, op))

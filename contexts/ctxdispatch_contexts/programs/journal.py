@@ -5,13 +5,15 @@
     ..                                  where the program is left:  undo(%j)
 
 Attributes that lie in an object's `__dict__`, items of dicts by keys of Python's own, variables, and what is
-appended to lists: what was there before is kept, and put back in reverse order.
+appended to lists: what was there before is kept, and put back in reverse order. The journal of an attempt is
+its caller's (`trial`, `put_back`): it may be left anywhere.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+import threading
+from collections.abc import Callable, Iterable
 from types import CellType
 from typing import Any
 
@@ -55,9 +57,6 @@ def note_cell(entries: list[Any], cell: CellType) -> None:
         entries.append((cell, None, _MISSING))
 
 
-NOTES = frozenset({note_attribute, note_item, note_length, note_cell})
-
-
 @says(stores="0", effect=True)
 def undo(entries: list[Any]) -> None:
     for owner, at, before in reversed(entries):
@@ -78,20 +77,78 @@ def _set_cell(cell: CellType, before: Any) -> None:
         cell.cell_contents = before
 
 
-def keep_journal(graph: Graph, stores: Sequence[Op]) -> tuple[Value | None, Op | None]:
-    """Have what they change noted before, in place: the journal, which is yet to be made. None where there is
-    nothing to note, or where of one of them, the second result, nothing can be."""
-    entries = Value("journal", T.Exact(list))
+class _Trial(threading.local):
+    entries: list[Any] | None = None
+    """The journal of the attempt that runs."""
+
+
+_TRIAL = _Trial()
+
+
+@says(raises=False, effect=True)
+def trial() -> list[Any] | None:
+    return _TRIAL.entries
+
+
+NOTES = (trial, note_attribute, note_item, note_length, note_cell)
+"""They are no stores of the program's."""
+
+
+class Recorded(BaseException):
+    """What the run raised that was recorded in the place of the program."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__()
+        self.error = error
+
+
+def finally_run(run: Callable[..., Any]) -> Callable[..., Any]:
+    """`run`, called by an attempt: what it raises, and what it has stored, stays."""
+
+    def recorded(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except BaseException as error:
+            raise Recorded(error) from None
+
+    return recorded
+
+
+def put_back(program: Callable[..., Any]) -> Callable[..., Any]:
+    """`program`, an attempt; what it has stored is undone where it raises."""
+
+    def trying(*args: Any) -> Any:
+        before, entries = _TRIAL.entries, []
+        _TRIAL.entries = entries
+        try:
+            found = program(*args)
+        except Recorded:
+            raise
+        except BaseException:
+            undo(entries)
+            raise
+        finally:
+            _TRIAL.entries = before
+        if before is not None:
+            before += entries
+        return found
+
+    return trying
+
+
+def keep_journal(graph: Graph, stores: Iterable[Op], entries: Operand) -> Op | None:
+    """Have what they change noted before, in place. If of one of them nothing can be, that: nothing is noted
+    then."""
     notes = {op: _noted(op, entries) for op in stores}
-    lost = next((op for op in stores if notes[op] is None), None)
-    if lost is not None or not notes:
-        return None, lost
+    for op, note in notes.items():
+        if note is None:
+            return op
     for block in graph.blocks:
         block.ops = [each for op in block.ops for each in (notes.get(op), op) if each is not None]
-    return entries, None
+    return None
 
 
-def _noted(op: Op, entries: Value) -> Op | None:
+def _noted(op: Op, entries: Operand) -> Op | None:
     """What notes, before `op`, what that changes; None where it is no such store."""
     args = op.args
     if op.fn is setattr and len(args) == 3 and _is_plain_attribute(*args[:2]):

@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.bytecode.lift import lift, lift_code
+from ctxdispatch.bytecode.lift import lift, lift_code, lift_generator
 from ctxdispatch.bytecode.original import is_generated
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.ir import leaves
@@ -98,6 +98,13 @@ def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, 
         if noted is not None and handled:
             noted.met = True
         raise
+
+
+def generator_of(code: CodeType, namespace: dict[str, Any], *, ends: bool = False) -> Graph:
+    """The graph of a generator. `ends`: it is resumed until it does."""
+    if ends and leaves_out_handlers() and not is_installed(code):
+        return mark_caught(_giving_up(lift_generator(code, namespace, handlers=False)))
+    return lift_generator(code, namespace)
 
 
 def lifted(function: FunctionType) -> Graph:

@@ -83,6 +83,10 @@ def construct(prepared: Any, block: Block, op: Op) -> bool:
         prepared.assume(AttrIs(cls, "__init__", init))
         op.callee = Const(new_object(prepared.graph, block, op, cls))
         return True
+    if new is object.__new__ and init is object.__init__ and not op.args:
+        prepared.assume_all([AttrIs(cls, "__new__", new), AttrIs(cls, "__init__", init)])
+        op.callee, op.args = Const(new), [Const(cls)]
+        return True
     return False
 
 

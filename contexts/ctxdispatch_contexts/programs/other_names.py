@@ -100,7 +100,9 @@ class Leaving:
         tests = [op for _, op in graph.ops() if isinstance(op.fn, Unexpected)]
         done = [op for op in ahead_of(graph, tests) if not may_run_again(op, objects)] if may else tests
         self.asked += tests
-        self._journal, lost = keep_journal(graph, done)
+        entries = Value("journal", T.Exact(list))
+        lost = keep_journal(graph, done, entries)
+        self._journal = entries if done and lost is None else None
         self._unfit = None if lost is None else unfit(graph, lost, _NOT_AGAIN)
 
     def leave(self, graph: Graph) -> None:

@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator
 from ctxdispatch_contexts.programs.errors import described
+from ctxdispatch_contexts.programs.journal import keep_journal, trial
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
@@ -103,19 +104,31 @@ class Attempt:
 
     def check(self, graph: Graph, objects: Objects, varied: set[Value]) -> None:
         """Raise UnsupportedSyntax where the prepared graph does what can be seen from outside."""
-        scopes = {*_quiet_scopes(graph)}
+        scopes, others = {*_quiet_scopes(graph)}, []
         for _, op in graph.ops():
             if _is_of_outside(op) or moves_iterator(objects, op):
                 raise _unfit(graph, op)
             if is_scoped(op) and not objects.of(op.args[0]) <= scopes:
                 raise _unfit(graph, op)
             for site in filter(is_outside, changed_objects(objects, op)):
-                if site not in graph.params or not isinstance(site.type, T.ArrayOf):
-                    raise _unfit(graph, op)
-                self.stored.add(graph.params.index(site))
+                if site in graph.params and isinstance(site.type, T.ArrayOf):
+                    self.stored.add(graph.params.index(site))
+                else:
+                    others.append(op)
         if self.stored:
             raise _unfit(graph)
+        lost = self.noted(graph, others)
+        if lost is not None:
+            raise _unfit(graph, lost)
         self._checked = True
+
+    def noted(self, graph: Graph, stores: Sequence[Op]) -> Op | None:
+        """Have what these change put back where the program raises; one of which that cannot be."""
+        entries = Value("journal", T.Exact(list))
+        lost = keep_journal(graph, stores, entries)
+        if stores and lost is None:
+            graph.entry.ops.insert(0, Op(Const(trial), [], [entries]))
+        return lost
 
     def finish(self, program: Program) -> Program:
         if not self._checked:
@@ -137,6 +150,9 @@ class Region(Attempt):
         if not results:
             raise _unfit(graph)
         self._varied = tuple([any(a in varied for a in each) for each in zip(*results, strict=True)])
+
+    def noted(self, graph: Graph, stores: Sequence[Op]) -> Op | None:
+        return next(iter(stores), None)
 
     def finish(self, program: Program) -> Program:
         """Have the program return its answer too, in place."""
@@ -169,7 +185,7 @@ def _is_of_outside(op: Op) -> bool:
     """It runs code that is not seen, or does something that is not seen in its operands."""
     if op.fn in (primitives.load_global, primitives.cell_get):
         return False
-    if op.fn in (primitives.store_global, primitives.delete_global) or runs_python(op):
+    if op.fn is primitives.delete_global or runs_python(op):
         return True
     fact = fact_of(op.fn)
     if fact is not None:

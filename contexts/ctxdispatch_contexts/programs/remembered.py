@@ -31,7 +31,7 @@ from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator, sets_name
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Opaque, Refusing
-from ctxdispatch_contexts.programs.journal import undo
+from ctxdispatch_contexts.programs.journal import NOTES, undo
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 
 UNEQUAL = frozenset({operator.ne, np.not_equal})
@@ -149,6 +149,8 @@ def _compares(op: Op, found: Container[Operand], apart: Container[Operand]) -> b
 
 def may_run_again(op: Op, objects: Objects) -> bool:
     """Nothing outside of the program is another one afterwards."""
+    if op.fn in NOTES:
+        return True
     fact = fact_of(op.fn)
     reads = hashable(op.fn) and op.fn in _READS
     if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):

@@ -23,6 +23,7 @@ from ctxdispatch_contexts.programs import left_names, left_reads
 from ctxdispatch_contexts.programs.apart import record_with
 from ctxdispatch_contexts.programs.errors import left_here, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
+from ctxdispatch_contexts.programs.journal import Recorded, finally_run, put_back, trial
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.observed import Rounds, observing
 from ctxdispatch_contexts.programs.regions import is_scoped, no_region
@@ -72,7 +73,7 @@ class Specialised:
     def _lasting(self) -> Graph:
         graph = clone(self._plain)
         if self._run is not None:
-            record_with(graph, self._run)
+            record_with(graph, finally_run(self._run) if self.attempt else self._run)
         if self._foreign and self.guards:
             add_checks(graph, Lasting(self.guards))
         return graph
@@ -84,7 +85,7 @@ class Specialised:
         program = make_function(self._lasting(), entry.namespace, entry.source.cells, entry.pool)
         if self.attempt:
             patience = Patience() if entry.mode.tier is None else Patience(0)
-            program = attempting(_apart(program, plain), self._run, patience)
+            program = attempting(_apart(_put_back(program, plain), plain), self._run, patience)
         if self.asks:
             program = unless_left(program, self._run, self.reading)
         return _call_of(program, plain)
@@ -150,18 +151,29 @@ def _apart(program: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
     return lambda *args: copy_context().run(program, *args)
 
 
+def _put_back(program: Callable[..., Any], graph: Graph) -> Callable[..., Any]:
+    """It stores into what was there before: that is undone where it raises."""
+    return put_back(program) if any(op.fn is trial for _, op in graph.ops()) else program
+
+
 def attempting(program: Callable[..., Any], run: Any, patience: Patience) -> Callable[..., Any]:
     """`program`, and where that raises, `run`."""
 
     def attempted(*args: Any) -> Any:
         if patience.tries():
+            raised = None
             try:
                 found = program(*args)
+            except Recorded as left:
+                raised = left.error
             except Exception:  # the program itself handles it, or raises it at its line
                 patience.failed()
             else:
                 patience.succeeded()
                 return found
+            if raised is not None:
+                show_users_frames(raised)
+                raise raised
         try:
             return run(*args)
         except BaseException as error:

@@ -8,6 +8,7 @@ from typing import Any
 
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Operand, Value
+from ctxdispatch.passes.managers import DECORATED
 from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.observed import expects, is_short
 from ctxdispatch_contexts.programs.rules import PACKAGE
@@ -15,7 +16,10 @@ from ctxdispatch_contexts.programs.targets import Target
 
 
 def is_worth_it(op: Op, target: Target) -> bool:
-    """Something that carries a derivative goes in: an argument, or what the function has captured."""
+    """Something that carries a derivative goes in: an argument, or what the function has captured. What makes
+    a manager of a generator is opened where that is entered (`managers.py`)."""
+    if target.function.__code__ is DECORATED:
+        return False
     if may_carry([*op.args, *target.first]) or (target.function.__module__ or "").startswith(PACKAGE):
         return True
     if expects() and is_short(target.function):  # what it does can be seen then, and done again
