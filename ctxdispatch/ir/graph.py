@@ -35,11 +35,13 @@ class Op:
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
     it there, and the context whose pass that is does not dispatch it. `caught`: that it raises may be all it
     is for, as something catches it or nobody reads what it gives. `tested`: of what it gives no more is known
-    than a test says that comes behind it (`passes.expected`).
+    than a test says that comes behind it (`passes.expected`). `contained`: it calls code that has been looked
+    at, which reads what it is given and nothing else, and changes and keeps nothing of that: the types of its
+    operands then (`programs.contained`). None of others.
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
-                 "exempt", "caught", "tested")  # fmt: skip
+                 "exempt", "caught", "tested", "contained")  # fmt: skip
 
     def __init__(
         self,
@@ -63,6 +65,7 @@ class Op:
         self.exempt = False
         self.caught = False
         self.tested = False
+        self.contained: tuple[Any, ...] | None = None
 
     @property
     def result(self) -> Value:

@@ -58,8 +58,9 @@ class _Folder:
         self.writes = any(effects.writes(op) for _, op in graph.ops())
 
     def block(self, block: Block) -> None:
-        for param in block.params if block is not self.graph.entry else ():
-            self._constant(param)
+        for param in block.params:
+            if block is not self.graph.entry or _is_function(param.type):
+                self._constant(param)
         self.tested.update(block.params)
         kept = []
         for op in block.ops:
@@ -233,6 +234,11 @@ def _may_be_constant(value: Anything) -> bool:
     if type(value) is tuple:
         return all(map(_may_be_constant, value))
     return is_literal(value) or resolve.is_code(value) or isinstance(value, (slice, np.dtype, np.generic))
+
+
+def _is_function(type_: Type | None) -> bool:
+    """An argument that the program calls: what data are, it may test."""
+    return isinstance(type_, Known) and resolve.is_code(type_.value)
 
 
 def _same_edge(a: Edge, b: Edge) -> bool:

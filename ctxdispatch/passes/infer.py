@@ -9,7 +9,7 @@ Lists, the one kind of value whose type changes under way, have a file of their 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from types import CellType as Cell
@@ -21,6 +21,7 @@ from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op, 
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types, resolve, transfer
+from ctxdispatch.passes.call_types import CallType
 from ctxdispatch.passes.clashes import Clashes, Found
 from ctxdispatch.passes.expected import expected_in, is_vague
 from ctxdispatch.passes.guards import Guard
@@ -44,9 +45,6 @@ from ctxdispatch.passes.types import (
     widen,
     without_lists,
 )
-
-CallType = Callable[[Anything, Sequence[Type], tuple[str, ...]], "Type | None"]
-"""Asked for the results of calls that no table knows: (callee, argument types, kwnames)."""
 
 
 @dataclass(eq=False)
@@ -106,10 +104,8 @@ def infer(
         run = run_with([without_held(t) for t in argtypes])
     if run.lists.foreign and any(map(_has_list, argtypes)):
         run = run_with([without_lists(t) for t in argtypes])
-    for value in run.all_values() if annotate else ():
-        value.type = run.types.get(value, Never)
-    for _, op in graph.ops() if annotate and run.expected else ():
-        op.tested = not run.tested.isdisjoint(op.results)
+    if annotate:
+        run.annotate()
     return Inference(
         run.returned, run.guards(), run.reached, run.lists.foreign, run.maybe_unbound(), run.unset(),
         run.promised, run.clashes.found,
@@ -345,6 +341,21 @@ class Run:
             new = {p for p, a in edges if a is UNDEF or a in found}
             grows, found = new != found, new
         return found
+
+    def annotate(self) -> None:
+        for value in self.all_values():
+            value.type = self.types.get(value, Never)
+        for op in [op for block in self.reached for op in block.ops]:
+            op.tested = not self.tested.isdisjoint(op.results)
+            callee, types = self.type(op.callee), tuple(map(self.type, op.args))
+            if isinstance(callee, Known) and self.is_contained(op, callee.value, types):
+                op.contained = op.contained or types
+
+    def is_contained(self, op: Op, function: Anything, args: Sequence[Type]) -> bool:
+        """`Op.contained`, given what is known so far."""
+        if op.contained is not None or self.call_type is None:
+            return op.contained is not None
+        return self.call_type.is_contained(function, args, op.kwnames)
 
     # -- names -----------------------------------------------------------------------------------------------
 

@@ -48,6 +48,8 @@ class Run(Protocol):
 
     def look_again(self, value: Value) -> None: ...
 
+    def is_contained(self, op: Op, function: Anything, args: Sequence[Type]) -> bool: ...
+
 
 class Lists:
     """What is known of the items of lists: one type for all lists that may be one another, raised by what is
@@ -73,8 +75,9 @@ class Lists:
             self._raise_items(operands[0], put[1])
             self.keep(operands[put[0]], types[put[0]])
         elif not hashable(function) or not effects.keeps_lists(function, types):
-            self.foreign = True
-            self.keep_all(operands, types)
+            if not self.run.is_contained(op, function, types):
+                self.foreign = True
+                self.keep_all(operands, types)
         elif self.placed and effects.writes_list(function):
             self._check_foreign(operands[0])
         elif function in effects.CONTAINS_OPERANDS:

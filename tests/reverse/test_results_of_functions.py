@@ -6,6 +6,7 @@ import pytest
 
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.lifting import lifted
+from ctxdispatch_contexts.programs.prepare import prepare
 from ctxdispatch_contexts.programs.returns import Returns
 
 FLOAT, INT = T.Exact(float), T.Exact(int)
@@ -28,7 +29,9 @@ def through_others(x, n):
 
 
 def results(*functions):
-    returns = Returns(lifted, lambda guard: None, frozenset(), lambda callee, types: None)
+    returns = Returns(
+        lifted, lambda guard: None, frozenset(), lambda callee, types: None, prepare, lambda callee: False
+    )
     return [returns(f, (FLOAT, INT), ()) for f in functions]
 
 

@@ -85,7 +85,9 @@ def entry_for(
     if op.fn is None:
         operands = list(op.operands())
         wrt = tuple(i for i, a in enumerate(operands) if varies(a))
-        return RunTimeCall(context, None, (), op.kwnames, wrt, block), operands
+        call = RunTimeCall(context, None, (), op.kwnames, wrt, block)
+        call.unseen = op.contained is None
+        return call, operands
     template = tuple(a.value if isinstance(a, Const) and T.is_literal(a.value) else HOLE for a in op.args)
     operands = [a for a, t in zip(op.args, template, strict=True) if t is HOLE]
     wrt = tuple(i for i, a in enumerate(operands) if varies(a))

@@ -26,6 +26,7 @@ from ctxdispatch_contexts.forward.tangents import NONE, Shapes
 from ctxdispatch_contexts.forward.walking import items
 from ctxdispatch_contexts.programs.activity import is_flat
 from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.contained import contained_with
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Ending
 from ctxdispatch_contexts.programs.hashed import is_hashed
@@ -119,9 +120,17 @@ class Duals:
         tangents = [run.of(a) for a in operands if run.of(a) is not None]
         counted = [self.shapes.count] if self.shapes.block else []
         pair = run.call(entry, *operands, *tangents, *counted, name="pair")
+        run.build.block.ops[-1].contained = self._contained(run, op, operands)
         dy = Value(companion_name(op.result))
         run.build.op(primitives.unpack, [pair, Const(2)], [op.result, dy], syntax=True)
         run.put(op.result, self.shapes.definite(run, dy, op.result))
+
+    def _contained(self, run: Companions, op: Op, operands: list[Operand]) -> tuple[T.Type, ...] | None:
+        types = contained_with(op, operands)
+        if types is None:
+            return None
+        moving = [self.shapes.type(t) for a, t in zip(operands, types) if run.of(a) is not None]
+        return (*types, *moving)
 
     def _unpack(self, run: Companions, op: Op) -> None:
         """In two steps: the items as a tuple, by a call, and these."""

@@ -40,7 +40,7 @@ from ctxdispatch_contexts.programs.errors import (
     Refused,
     recorded_only,
 )
-from ctxdispatch_contexts.programs.kinds import only_recorded
+from ctxdispatch_contexts.programs.kinds import fits, only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
 from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.making import Making, variables_opened
@@ -80,6 +80,7 @@ class Entry:
         self.namespace = source.namespace
         self._siblings: dict[Mode, Entry] = {}
         self._asked: set[tuple[T.Type, ...]] = set()
+        self._wanted: dict[tuple[T.Type, ...], None] = {}
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self._rounds: dict[tuple[T.Type, ...], Rounds] = {}
         self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
@@ -159,6 +160,7 @@ class Entry:
                     program = _making.get_or_make(key, lambda: self.program(types))
             if records(program.graph):
                 raise recorded_only(self.function.__qualname__)
+            self._wanted[types] = None
             return program
 
     def result(self, types: tuple[T.Type, ...]) -> T.Type:
@@ -184,6 +186,10 @@ class Entry:
         types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
         if types in self.specialised:
             return types
+        if any(type(a) is list for a in args):
+            wanted = next((each for each in self._wanted if all(map(fits, each, types, args))), types)
+            if wanted in self._wanted:
+                return wanted
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with
             types = tuple([without_objects(t, _lasts) for t in types])
         general = _general(types)
@@ -234,7 +240,8 @@ class Entry:
             _count(self)
             if version == context_rules.version():
                 self.specialised[types] = [made, *self.specialised.get(types, ())][:MAX_STATES]
-                tiers.install(self, made.function.__code__)
+                if not made.refuses:  # of arguments of which more is known there may be another
+                    tiers.install(self, made.function.__code__)
             return made
 
     def _made(

@@ -44,6 +44,7 @@ from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE, RULES
+from ctxdispatch_contexts.programs.staying import make_alike
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -73,10 +74,11 @@ def _changes_function(op: Op) -> bool:
 
 
 class Given(NamedTuple):
-    """Of which types the arguments of a call of this code are."""
+    """Of which types the arguments of a call of this code are; what its parameters are."""
 
     code: CodeType
     types: tuple[T.Type, ...]
+    params: tuple[Operand, ...] = ()
 
 
 class Opened(NamedTuple):
@@ -95,7 +97,10 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     if target.function in (lowerings.map_, lowerings.filter_):
         prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     opened = open_function(prepared, block, op, target)
-    return None if opened is None else _splice_opened(prepared, block, op, opened)
+    if opened is None:
+        around = _calls_around(prepared, op, target.function.__code__)
+        return block if around and make_alike(prepared, block, op, target, around[-1].params) else None
+    return _splice_opened(prepared, block, op, opened)
 
 
 def open_function(
@@ -122,6 +127,7 @@ def open_function(
         prepared.assume(CodeIs(function, code))
         if (function.__defaults__ or function.__kwdefaults__) and len(op.args) < len(graph.signature.names):
             prepared.assume(DefaultsAre(function, function.__defaults__, dict(function.__kwdefaults__ or {})))
+    given = given._replace(params=tuple(args))
     return Opened(graph, args, [Const(c) for c in function.__closure__ or ()], given)
 
 
@@ -141,7 +147,7 @@ def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]
     """With what a call is opened. None for a function in itself, unless it goes down a tree: it is given a
     part of what it was given before, of which the type is a part, too."""
     given = Given(code, tuple([T.widen(operand_type(a)) for a in args]))
-    before = [each for each in prepared.chain.get(op, ()) if type(each) is Given and each.code is code]
+    before = _calls_around(prepared, op, code)
     if not before and code is prepared.graph.code:
         before = [Given(code, tuple([T.widen(operand_type(p)) for p in prepared.graph.params]))]
     if not before or code.co_name in _COMPREHENSIONS:  # what is around it is in itself, or not
@@ -149,6 +155,10 @@ def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]
     prepared.descents += 1
     descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
     return given if descends and prepared.descents <= MAX_CALLS else None
+
+
+def _calls_around(prepared: Prepared, op: Op, code: CodeType) -> list[Given]:
+    return [each for each in prepared.chain.get(op, ()) if type(each) is Given and each.code is code]
 
 
 _COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")

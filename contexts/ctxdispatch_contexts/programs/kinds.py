@@ -24,6 +24,7 @@ from ctxdispatch.dispatch.strip import gives_items
 from ctxdispatch.dispatch.tags import Tagged
 from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import guardable, held_type
 from ctxdispatch_contexts.programs.opaque_values import has_fields, is_opaque, parts
 
 FLOATS = "fd"
@@ -145,3 +146,11 @@ def is_of_objects(dtype: Any) -> bool:
     """It is that of arrays of objects; a `dtype` of the user's own functions may be anything."""
     named = isinstance(dtype, (str, np.dtype)) and str(dtype).strip("<>=|") in ("O", "object", "object_")
     return named or dtype is object or dtype is np.object_
+
+
+def fits(known: T.Type, type_: T.Type, arg: Any) -> bool:
+    """`arg`, of `type_`, is of the type `known`, too: an empty list is one of any items, a long one is not
+    looked into, and what items of others have in common may be less than what each is."""
+    if isinstance(known, T.Held) and known.cls is list and known.item is not None and type(arg) is list:
+        return all(T.join(guardable(held_type(v)), known.item) == known.item for v in arg)
+    return type_ == known

@@ -19,6 +19,8 @@ from ctxdispatch_contexts.programs.stand_ins import call_behind
 
 def runs_python(op: Op) -> bool:
     """May run code that we do not see, which may keep its operands or change them."""
+    if op.contained is not None:
+        return False
     op = call_behind(op)
     if op.fn is None or runs_method(op):
         return True

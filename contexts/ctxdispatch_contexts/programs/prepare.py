@@ -34,6 +34,7 @@ from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
 from ctxdispatch_contexts.programs.changes import sets_name
+from ctxdispatch_contexts.programs.contained import may_be_contained
 from ctxdispatch_contexts.programs.converting import converts
 from ctxdispatch_contexts.programs.derived import (
     chain_of,
@@ -66,7 +67,7 @@ from ctxdispatch_contexts.programs.objects import (
     open_wrapper,
     set_by_code,
 )
-from ctxdispatch_contexts.programs.observed import expect
+from ctxdispatch_contexts.programs.observed import expect, expecting
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
 from ctxdispatch_contexts.programs.replaced import open_replace
@@ -98,6 +99,9 @@ class Prepared:
     graph: Graph
     guards: dict[Any, Guard] = field(default_factory=dict)
     chain: dict[Op, tuple[Any, ...]] = field(default_factory=dict)
+    has_rule: Callable[[Any], bool] = bool
+    returns: Returns = None  # type: ignore[assignment]
+    """What is known of functions that stay calls."""
     return_type: T.Type = T.Any
     read: set[Any] = field(default_factory=set)
     """The names that were read off what arguments hold, also where constants took the place of that."""
@@ -152,7 +156,19 @@ class Prepared:
         return waiting
 
     def __post_init__(self) -> None:
-        self.returns = Returns(lifted, self.assume, self.untrusted, functools.partial(searched_type, self))
+        if self.returns is None:
+            searched = functools.partial(searched_type, self)
+            self.returns = Returns(
+                lifted, self.assume, self.untrusted, searched, self._prepare,
+                lambda f: self.has_rule(f) or self.keeps(f),
+            )  # fmt: skip
+
+    def _prepare(
+        self, graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], returns: Returns
+    ) -> Prepared:
+        """Another function that this program calls."""
+        with expecting(False):
+            return prepare(graph, types, cells, self.has_rule, self.untrusted, self.frozen, False, returns)
 
     def assume(self, guard: Guard) -> None:
         if _ours(guard):
@@ -178,11 +194,15 @@ class Prepared:
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
     untrusted: Set[Variable] = frozenset(), frozen: bool = False, held: bool = True,
+    returns: Returns | None = None,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: the variables that change while it runs."""
     own = dict(zip(graph.cells, cells, strict=False))
-    prepared = Prepared(graph, untrusted=untrusted, frozen=frozen, held=held, cells=own)
+    prepared = Prepared(
+        graph, untrusted=untrusted, frozen=frozen, held=held, cells=own, has_rule=has_rule,
+        returns=returns,  # type: ignore[arg-type]
+    )  # fmt: skip
     prepared.ruled = getattr(has_rule, "__self__", None)
     snapshot(BEGIN, graph)
     open_cells(graph)
@@ -190,7 +210,7 @@ def prepare(
     for _ in range(200):
         _infer(prepared, types, cells)
         changed = _round(prepared, has_rule) or (prepared.postponed and _round(prepared, has_rule, False))
-        if not (changed or unroll(graph, prepared.chain) or expect(graph)):
+        if not (changed or unroll(graph, prepared.chain) or _looks(prepared) or expect(graph)):
             break
         dce(graph, written=True)
         prune(graph)
@@ -205,6 +225,17 @@ def prepare(
     if prepared.looks_at_items:
         refuse_items_changed(graph)
     return prepared
+
+
+def _looks(prepared: Prepared) -> bool:
+    """Whether to find out now which calls that stay are contained, where there are some."""
+    returns = prepared.returns
+    functions = (op.fn for _, op in prepared.graph.ops() if type(op.fn) is FunctionType)
+    if returns.looks or not any(map(may_be_contained, functions)):
+        return False
+    returns.looks = True
+    returns.known.clear()
+    return True
 
 
 def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = True) -> bool:

@@ -93,7 +93,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     if fn is builtins.type and len(op.args) > 1:
         # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
         return Reason("a class is made here", "make it outside the function")
-    entry = entry_of(fn) if type(fn) is FunctionType else None
+    entry = _entry_of(fn)
     return None if entry is None or entry in within else _refuses_call(op, entry, within)
 
 
@@ -123,7 +123,10 @@ def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
         return Reason(f"{described(callee)} has no rule and is NumPy's own code", "give it a `custom_rule`")
     if table.vjp_rule(callee) and any(map(is_function, op.args)):
         return Reason(f"{described(callee)} is given a function", "write the loop, or pass arrays")
-    types = tuple([guardable(T.widen(operand_type(a))) for a in op.args])
+    known = op.contained or ()
+    types = tuple([_at_run_time(T.widen(t)) for t in (*known, *map(operand_type, op.args[len(known) :]))])
+    if T.Any in types and op.contained is not None and _is_of_derivative(entry):
+        return _unknown_call(op)
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
         none = _has_none(callee) or _is_class(callee) or _takes_out_of_sight(callee, op)
@@ -137,13 +140,30 @@ def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
         return reason_of(error)
 
 
+def _at_run_time(type_: T.Type) -> T.Type:
+    """For which type an entry is asked that gets such a value: it looks into lists."""
+    if isinstance(type_, T.ListOf) and type_.item not in (T.Any, T.Never):
+        return T.Held(list, (), _at_run_time(T.widen(type_.item)))
+    return guardable(type_)
+
+
 def _callee(entry: Any) -> Any:
     """What it is the derivative of, of whatever order."""
     while isinstance(entry.source, DerivedSource):
         entry = entry.source.inner
     callee = getattr(entry.source, "callee", None)
-    inner = entry_of(callee) if type(callee) is FunctionType else None
+    inner = _entry_of(callee)
     return callee if inner is None else _callee(inner)
+
+
+def _is_of_derivative(entry: Any) -> bool:
+    """It is the derivative of a derivative."""
+    source = entry.source
+    return isinstance(source, DerivedSource) or _entry_of(getattr(source, "callee", None)) is not None
+
+
+def _entry_of(fn: Any) -> Any:
+    return entry_of(fn) if type(fn) is FunctionType else None
 
 
 def _changes_code(op: Op) -> bool:

@@ -1,19 +1,23 @@
 """What functions that stay calls return: the type of a recursive function's result, by iteration from below.
 
 fact(x: float, n: int)  =  1.0 | x * fact(x, n)   ->   Never, then float, then float again: float
+
+And whether they are *contained*, a recursive one together with its calls of itself (`contained.py`).
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.dispatch import Context
 from ctxdispatch.dispatch.transform import is_of_engine
 from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, Guard
@@ -22,13 +26,19 @@ from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import replaced
+from ctxdispatch_contexts.programs.contained import is_contained, may_be_contained
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
 
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
+
 PACKAGE = "ctxdispatch_contexts."
 
 MAX_ROUNDS, MAX_DEPTH = 5, 8
+MAX_LOOKS = 32
+"""So often functions are looked at whole for one program."""
 
 Call = tuple[FunctionType, tuple[T.Type, ...]]
 
@@ -39,12 +49,20 @@ class Returns:
     def __init__(
         self, lifted: Callable[[FunctionType], Graph], assume: Callable[[Guard], None],
         untrusted: Set[Variable], searched: Callable[[Any, Sequence[T.Type]], T.Type | None],
+        prepared: Callable[[Graph, Sequence[T.Type], Sequence[Any], Returns], Prepared],
+        ruled: Callable[[Any], bool],
     ) -> None:  # fmt: skip
-        """`searched`: what is known of the results of the engine's functions. `outermost`: for each call
-        under way, the depth of the outermost one that it has asked for meanwhile; `provisional`: the same of
-        those that are done, or under way, and not final before that one is."""
+        """`searched`: what is known of the results of the engine's functions. `prepared` prepares the graph
+        of another function, asking this. `ruled`: calls of a function mean something else. `looks`: whether
+        functions are contained is asked, too; `asked`: of those; `uncontained`: which are not. `outermost`:
+        for each call under way, the depth of the outermost one that it has asked for meanwhile;
+        `provisional`: the same of those that are done, or under way, and not final before that one is."""
         self.lifted, self.assume, self.untrusted, self.searched = lifted, assume, untrusted, searched
+        self.prepared, self.ruled = prepared, ruled
+        self.looks, self._left = False, MAX_LOOKS
         self.known: dict[Call, T.Type] = {}
+        self.asked: set[Call] = set()
+        self.uncontained: set[Call] = set()
         self.refused: dict[tuple[Any, tuple[T.Type, ...]], DerivativeError] = {}
         self.outermost: list[int] = []
         self.provisional: dict[Call, int] = {}
@@ -65,7 +83,25 @@ class Returns:
         entry = entry_of(callee)
         if entry is not None:
             return self._of_entry(entry, tuple(map(_settled, bound)))
-        key = (callee, tuple(map(_settled, bound)))
+        looked = self._looked(callee, bound)
+        return self._found((callee, tuple(map(_settled, bound)))) if looked is None else looked
+
+    def is_contained(self, callee: Any, types: Sequence[T.Type], kwnames: tuple[str, ...]) -> bool:
+        if not self.looks or type(callee) is not FunctionType or entry_of(callee) is not None:
+            return False
+        bound = self._bound(callee, types, kwnames)
+        return bound is not None and self._looked(callee, bound) is not None
+
+    def _looked(self, callee: FunctionType, bound: Sequence[T.Type]) -> T.Type | None:
+        """What a contained function returns, given arguments of which all that is known holds meanwhile."""
+        if not self.looks or T.Any in bound or self.ruled(callee) or not may_be_contained(callee):
+            return None
+        key = (callee, tuple([plain(T.widen(t)) for t in bound]))
+        self.asked.add(key)
+        found = self._found(key)
+        return None if key in self.uncontained else found
+
+    def _found(self, key: Call) -> T.Type:
         if key not in self.known:
             self._iterate(key)
         self._rest_on(self.provisional.get(key, MAX_DEPTH))
@@ -131,7 +167,7 @@ class Returns:
         depth = len(self.outermost)
         self.known[key] = T.Never
         if depth >= MAX_DEPTH:
-            self.known[key] = T.Any
+            self._give_up(key)
             return
         self.provisional[key] = depth
         self.outermost.append(MAX_DEPTH)
@@ -139,17 +175,22 @@ class Returns:
             if self._infer_again(key, depth):
                 break
         else:
-            self.known[key] = T.Any
+            self._give_up(key)
         self._settle(depth, self.outermost.pop())
+
+    def _give_up(self, key: Call) -> None:
+        self.known[key] = T.Any
+        self.uncontained.add(key)
 
     def _infer_again(self, key: Call, depth: int) -> bool:
         """One round. Whether the next would find the same; if not, what rests on this one's result goes."""
-        before, others = self.known[key], set(self.provisional)
-        self.known[key] = T.widen(T.join(before, self._once(*key)))
-        if self.known[key] == before or self.outermost[depth] > depth:
+        before, others = (self.known[key], key in self.uncontained), set(self.provisional)
+        self.known[key] = T.widen(T.join(before[0], self._once(*key)))
+        if (self.known[key], key in self.uncontained) == before or self.outermost[depth] > depth:
             return True
         for other in self.provisional.keys() - others:
             del self.known[other], self.provisional[other]
+            self.uncontained.discard(other)
         return False
 
     def _settle(self, depth: int, outermost: int) -> None:
@@ -165,13 +206,34 @@ class Returns:
         try:
             graph = self.lifted(function)
         except UnsupportedSyntax:
+            self.uncontained.add((function, types))
             return T.Any
         cells = function.__closure__ or ()
+        found = self._prepared(function, graph, types)
+        if found is not None:
+            return found
         inference = infer(graph, types, cells=cells, call_type=self, untrusted=self.untrusted, annotate=False)
         self.assume(CodeIs(function, function.__code__))
         for guard in inference.guards:
             self.assume(guard)
         return _number(inference.return_type)
+
+    def _prepared(self, function: FunctionType, graph: Graph, types: tuple[T.Type, ...]) -> T.Type | None:
+        """The same of one whose code is looked at whole, with all that it calls: which is contained."""
+        if (function, types) not in self.asked:
+            return None
+        self._left -= 1
+        found = None
+        if self._left >= 0 and may_be_contained(function):
+            with suppress(UnsupportedSyntax, DerivativeError):
+                found = self.prepared(clone(graph), types, function.__closure__ or (), self)
+        if found is None or found.return_type is T.Never or not is_contained(found):
+            self.uncontained.add((function, types))
+            return None
+        self.assume(CodeIs(function, function.__code__))
+        for guard in found.guards.values():
+            self.assume(guard)
+        return _number(found.return_type)
 
 
 def _is_context(cls: type) -> bool:

@@ -21,7 +21,7 @@ from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.resolve import not_imported
 from ctxdispatch_contexts.programs import left_names, left_reads
 from ctxdispatch_contexts.programs.apart import record_with
-from ctxdispatch_contexts.programs.errors import left_here, user_position
+from ctxdispatch_contexts.programs.errors import Refusal, left_here, user_position
 from ctxdispatch_contexts.programs.guarding import Lasting, add_checks, add_guards, asking
 from ctxdispatch_contexts.programs.journal import Recorded, finally_run, put_back, trial
 from ctxdispatch_contexts.programs.mode import Program
@@ -100,6 +100,11 @@ class Specialised:
     def _unasked(self) -> Callable[..., Any]:
         with compiling:
             return self._make_body(self._lasting())
+
+    @property
+    def refuses(self) -> bool:
+        """Somewhere it ends with a refusal."""
+        return any(isinstance(op.fn, Refusal) for _, op in self._plain.ops())
 
     def holds(self) -> bool:
         if self._asked is None:

@@ -30,6 +30,7 @@ from ctxdispatch_contexts.programs.activity import carries
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.derived import entry_of, makes_derivatives
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Opaque, user_position
+from ctxdispatch_contexts.programs.helper_types import varying
 from ctxdispatch_contexts.programs.no_derivative import REFUSALS, no_derivative, stand_at
 from ctxdispatch_contexts.programs.objects import method_of_operator
 from ctxdispatch_contexts.programs.observed import expects
@@ -244,7 +245,10 @@ def hidden(obj: Any, name: str) -> DerivativeError:
     )
 
 
-STAY = (primitives.store_global, primitives.delete_global, primitives.special_method, no_derivative, hidden)
+STAY = (
+    primitives.store_global, primitives.delete_global, primitives.special_method, varying,
+    no_derivative, hidden,
+)  # fmt: skip
 """They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
 last two look at frames.)"""
 

@@ -29,6 +29,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_ru
 from ctxdispatch_contexts.programs.activity import STORES, is_flat, sets_entry
 from ctxdispatch_contexts.programs.aliases import Objects, Sites
 from ctxdispatch_contexts.programs.changes import may_rebind
+from ctxdispatch_contexts.programs.contained import contained_with
 from ctxdispatch_contexts.programs.derived import entry_of, is_found_at_run_time, makes_derivatives
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.errors import (
@@ -75,6 +76,7 @@ class Instrumented:
         self.replaced: dict[Op, tuple[Value, list[Operand]]] = {}
         self.before: dict[Op, Operand] = {}
         self.keywords: set[Op] = set()
+        self.contained: set[Op] = set()
         self.callees: dict[Op, Op] = {}  # the calls as they were
 
 
@@ -153,8 +155,6 @@ def _remember_length(block: Block, op: Op, found: Instrumented) -> None:
     length = Value("n", T.Exact(int))
     block.ops.insert(_index(block, op), Op(Const(len), [op.args[0]], [length], (), op.pos))
     found.before[op] = length
-
-
 
 
 def _unpack_items(block: Block, op: Op, active: set[Value]) -> Op:
@@ -275,6 +275,9 @@ def _replace(
     opening = Op(Const(primitives.unpack), [pair, Const(2)], [op.results[0], pullback], (), op.pos, True)
     at = _index(block, op)
     block.ops[at : at + 1] = [call, opening]
+    call.contained = contained_with(op, operands)
+    if op.contained is not None:
+        found.contained.add(opening)
     found.replaced[opening] = (pullback, operands)
     found.callees[opening] = was
     if op.kwnames:

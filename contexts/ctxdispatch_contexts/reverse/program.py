@@ -226,7 +226,7 @@ def _adjoint(
         tell_stores(graph, varied, looked.objects)
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
-    pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords)
+    pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords, found.contained)
     overwritten = Overwritten(graph, looked.objects)
     masks = Masks(shape, active, followed, found.callees, is_handled)
     adjoint = Adjoint(shape, active, pullbacks, Shadows(followed), overwritten, masks)

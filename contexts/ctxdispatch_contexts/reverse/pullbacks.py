@@ -82,11 +82,13 @@ class Pullbacks:
         followed: Followed,
         own: Op | None,
         keywords: Set[Op] = frozenset(),
+        contained: Set[Op] = frozenset(),
     ) -> None:
         self.own = own
         self.followed = followed.stores  # their targets have shadows
         self.replaced = replaced
         self.keywords = keywords  # those of them that are called with keyword arguments
+        self.contained = contained  # and those that are `Op.contained`: so is the call of the pullback
         self.before = before  # the length of a list before an append, by op
         self.indexed = {v for v in _indexed_values(shape) if followed.root(v) is None}
         self._lazy: dict[Value, None] = {}
@@ -203,6 +205,8 @@ class Pullbacks:
             given = adjoint.call(pull, adjoint.recall(pullback), g, Const(len(operands)))
         else:  # it is no None
             given = adjoint.call(adjoint.recall(pullback), g)
+        if op in self.contained:
+            adjoint.build.block.ops[-1].contained = ()
         masks = self._masks_through(adjoint, op) if op in adjoint.masks.poles else None
         for i, operand in wanted:
             item = _item(adjoint, given, i)
