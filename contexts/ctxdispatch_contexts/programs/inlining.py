@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -74,10 +74,12 @@ def _changes_function(op: Op) -> bool:
 
 
 class Given(NamedTuple):
-    """Of which types the arguments of a call of this code are; what its parameters are."""
+    """Of which types the arguments of a call of this code are, and what those that the program makes of
+    others are made of; what its parameters are."""
 
     code: CodeType
     types: tuple[T.Type, ...]
+    inside: frozenset[Value] = frozenset()
     params: tuple[Operand, ...] = ()
 
 
@@ -146,7 +148,8 @@ MAX_CALLS = 64
 def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]) -> Given | None:
     """With what a call is opened. None for a function in itself, unless it goes down a tree: it is given a
     part of what it was given before, of which the type is a part, too."""
-    given = Given(code, tuple([T.widen(operand_type(a)) for a in args]))
+    inside = frozenset(value for a in args for value in _inside(a, prepared.maker))
+    given = Given(code, tuple([T.widen(operand_type(a)) for a in args]), inside)
     before = _calls_around(prepared, op, code)
     if not before and code is prepared.graph.code:
         before = [Given(code, tuple([T.widen(operand_type(p)) for p in prepared.graph.params]))]
@@ -154,6 +157,7 @@ def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]
         return given
     prepared.descents += 1
     descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
+    descends = descends or not before[-1].inside.isdisjoint(args)  # type: ignore[arg-type]
     return given if descends and prepared.descents <= MAX_CALLS else None
 
 
@@ -162,6 +166,18 @@ def _calls_around(prepared: Prepared, op: Op, code: CodeType) -> list[Given]:
 
 
 _COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
+
+
+def _inside(operand: Operand, makers: Mapping[Value, Op]) -> Iterator[Value]:
+    """The parts of a tuple, list or dict that the program makes, at any depth."""
+    op = makers.get(operand)  # type: ignore[arg-type]
+    for part in op.args if op is not None and op.fn in _DISPLAYS else ():
+        if isinstance(part, Value):
+            yield part
+            yield from _inside(part, makers)
+
+
+_DISPLAYS = (primitives.build_tuple, primitives.build_list, primitives.build_map)
 
 
 def _parts(type_: T.Type) -> Iterator[T.Type]:
