@@ -2,6 +2,8 @@
 
 import contextlib
 import itertools
+import subprocess
+import sys
 import math
 import types
 
@@ -123,8 +125,8 @@ STORING = [f for f, row in with_rows() if row.stores.has(0) and takes_arrays(f)]
 OTHERS = [1, (3, 2), [1, 0], "shape", "f4", None, np.ones(3), (1, (6,), np.dtype("f8"), False, bytes(48))]
 
 
-@pytest.mark.parametrize("f", STORING, ids=lambda f: f.__name__)
-def test_the_layout_changes_where_a_row_says_so(f):
+def moves(f):
+    """The layout of an array is another one after some call."""
     moved = False
     for n in (0, 1, 2):
         for operands in itertools.product(OTHERS, repeat=n):
@@ -133,4 +135,12 @@ def test_the_layout_changes_where_a_row_says_so(f):
             with contextlib.suppress(Exception):
                 f(a, *operands)
             moved |= (a.shape, a.strides, a.dtype) != before
-    assert moved == fact_of(f).layout
+    return moved
+
+
+def test_the_layout_changes_where_a_row_says_so():
+    """In a process of its own: memory is changed by C code that is called in ways which nobody means."""
+    code = "from tests.facts.test_columns import STORING, moves; print([moves(f) for f in STORING])"
+    told = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
+    assert told.stdout.strip() == str([fact_of(f).layout for f in STORING])
