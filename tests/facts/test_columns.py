@@ -2,9 +2,9 @@
 
 import contextlib
 import itertools
+import math
 import subprocess
 import sys
-import math
 import types
 
 import numpy as np
