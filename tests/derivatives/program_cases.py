@@ -302,6 +302,7 @@ CALLS = {
         "np.{}('i8')": "iinfo",
         "np.{}(m)": "empty eye identity ones zeros tri tril_indices triu_indices diag_indices",
         "np.{}(m, np.triu)": "mask_indices",
+        "np.{}(np.outer(x, x))": "tril_indices_from triu_indices_from diag_indices_from",
         "np.{}((2, 3))": "indices",
         "np.{}(np.dtype('f8'), 'real floating')": "isdtype",
         "np.{}(np.float64, np.floating)": "issubdtype",

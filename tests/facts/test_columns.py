@@ -140,7 +140,10 @@ def moves(f):
 
 def test_the_layout_changes_where_a_row_says_so():
     """In a process of its own: memory is changed by C code that is called in ways which nobody means."""
-    code = "from tests.facts.test_columns import STORING, moves; print([moves(f) for f in STORING])"
+    code = (
+        "from tests.facts.test_columns import STORING, fact_of, moves\n"
+        "assert len(STORING) > 50\n"
+        "print([f for f in STORING if moves(f) != fact_of(f).layout])"
+    )
     told = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
-    assert told.returncode == 0, told.stderr
-    assert told.stdout.strip() == str([fact_of(f).layout for f in STORING])
+    assert (told.returncode, told.stdout) == (0, "[]\n"), told.stderr
