@@ -10,7 +10,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch.facts import JOINS, MOVES, SAME_PLACES, UFUNC_OF, VALUE_FREE, fact_of, with_rows
+from ctxdispatch.facts import JOINS, MOVES, SAME_PLACES, UFUNC_OF, VALUE_FREE, with_rows
 from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir.leaves import is_ours
 
@@ -141,7 +141,8 @@ def moves(f):
 def test_the_layout_changes_where_a_row_says_so():
     """In a process of its own: memory is changed by C code that is called in ways which nobody means."""
     code = (
-        "from tests.facts.test_columns import STORING, fact_of, moves\n"
+        "from ctxdispatch.facts import fact_of\n"
+        "from tests.facts.test_columns import STORING, moves\n"
         "assert len(STORING) > 50\n"
         "print([f for f in STORING if moves(f) != fact_of(f).layout])"
     )

@@ -164,6 +164,11 @@ def push(
     graph.signature = positional(len(names), names)
     graph.entry.params += [*tangents, *([shapes.count] if isinstance(shapes.count, Value) else [])]
     leaving.leave(graph)
+    return _apart(graph, mode, stores)
+
+
+def _apart(graph: Graph, mode: ForwardMode, stores: Stores) -> Graph | None:
+    """That arguments lie apart is tested, by the caller or in place."""
     if not stores.given:
         return None
     assert stores.strangers is not None

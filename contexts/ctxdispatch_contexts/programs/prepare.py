@@ -75,7 +75,6 @@ from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
 from ctxdispatch_contexts.programs.spelled_operators import (
-    by_position,
     extends_list,
     plain_operator,
     spell_out_operator,
@@ -322,7 +321,6 @@ def _rewrite(
 ) -> Block | None:
     """Rewrite one call; the block in which the ops after it stand now, or None when it is left alone."""
     plain_operator(op)
-    by_position(op)
     if extends_list(prepared.graph, op):
         return block
     if prepared.keeps(op.fn):

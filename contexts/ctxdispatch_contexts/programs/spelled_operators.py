@@ -50,7 +50,8 @@ def spell_out_operator(prepared: Prepared, block: Block, op: Op) -> bool:
 
 
 def plain_operator(op: Op) -> None:
-    """`a += b` on what cannot change is `a = a + b`."""
+    """`a += b` on what cannot change is `a = a + b`, and `pow(base=a, exp=b)` is `pow(a, b)`."""
+    _by_position(op)
     fn = op.fn
     cls = T.cls_of(operand_type(op.args[0])) if fn in INPLACE else None
     if cls is not None and issubclass(cls, (*_FIXED, *_scalars())):
@@ -60,19 +61,19 @@ def plain_operator(op: Op) -> None:
 _FIXED = (int, float, complex, bool, str, bytes, tuple, frozenset)
 
 
-def by_position(op: Op) -> None:
-    """`pow(base=x, exp=2)` is `pow(x, 2)`, of a builtin whose signature says in which order."""
+def _by_position(op: Op) -> None:
+    """The operands of a builtin whose signature says in which order."""
     if not op.kwnames or type(op.fn) is not BuiltinFunctionType or op.fn.__module__ != "builtins":
         return
-    names = positions(op.fn)
+    names = _positions(op.fn)[: len(op.args)]
     n = len(op.args) - len(op.kwnames)
-    given = {**dict(zip(names, op.args[:n])), **dict(zip(op.kwnames, op.args[n:]))}
-    if names[: len(given)] == (*(name for name in names if name in given),):
-        op.args, op.kwnames = [given[name] for name in names[: len(given)]], ()
+    given = dict(zip((*names[:n], *op.kwnames), op.args))
+    if given.keys() == {*names} and len(names) == len(op.args):
+        op.args, op.kwnames = [given[name] for name in names], ()
 
 
 @functools.cache
-def positions(fn: Any) -> tuple[str, ...]:
+def _positions(fn: Any) -> tuple[str, ...]:
     """The names of parameters that may be given by position as well as by name, and numbers for those before;
     none where there are others."""
     try:

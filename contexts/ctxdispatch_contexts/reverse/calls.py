@@ -42,6 +42,7 @@ from ctxdispatch_contexts.programs.errors import (
     described,
 )
 from ctxdispatch_contexts.programs.hashed import is_hashed
+from ctxdispatch_contexts.programs.left_stores import tell_stores
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.misfits import Misfit
 from ctxdispatch_contexts.programs.objects import unpacked
@@ -61,6 +62,7 @@ from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.containers import REVERSED
 from ctxdispatch_contexts.reverse.pullbacks import static_rule
+from ctxdispatch_contexts.reverse.stale import stale_stores
 from ctxdispatch_contexts.reverse.structure import Shape
 
 Entries = Callable[[Any, tuple[Any, ...], tuple[str, ...], tuple[int, ...] | None], Any]
@@ -180,8 +182,8 @@ def refuse_lost_stores(
     graph: Graph, found: stores.LostStores, inner: bool, followed: Container[Op] = ()
 ) -> list[Op]:
     """Refuse stores of differentiated data that the sweep would not see; those `followed` it does. `inner`:
-    this is a call's program, and its caller goes on with the objects that it stores to. The result: calls
-    that may do such a thing, to be looked into when they are made."""
+    this is a call's program, and its caller goes on with the objects that it stores to; else later runs are
+    told of them. The result: calls that may do such a thing, to be looked into when they are made."""
     kept: list[Op] = []
     for block, op in list(graph.ops()):
         if op in followed:
@@ -199,6 +201,8 @@ def refuse_lost_stores(
                 _refuse(op, MutationError, mutation_message(op))
             else:
                 kept.append(op)
+    if not inner:
+        tell_stores(graph, found.varied, found.objects)
     return kept
 
 
@@ -206,7 +210,7 @@ def refuse_stale_stores(
     graph: Graph, objects: Objects, changing: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
 ) -> None:
     """Refuse stores into what the sweep reads later."""
-    for store, reader in stores.stale_stores(graph, objects, changing, reads).items():
+    for store, reader in stale_stores(graph, objects, changing, reads).items():
         refusal = Refusal(MutationError, stale_message(store, reader), store)
         if may_rebind(store):
             store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False

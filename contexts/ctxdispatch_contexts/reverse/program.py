@@ -32,7 +32,6 @@ from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.kinds import out_of_sight
-from ctxdispatch_contexts.programs.left_stores import tell_stores
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
@@ -222,8 +221,6 @@ def _adjoint(
     followed = _followed(shape, looked, active, part_of, strangers)
     exposed = apart.exposed(graph, looked.objects, active, followed.stores) if testable else []
     kept = refuse_lost_stores(graph, looked, mode.within, followed.stores)
-    if mode.may_record:
-        tell_stores(graph, varied, looked.objects)
     found = instrument(shape, active, entries, own, kept)
     snapshot("instrument", graph)
     pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords, found.contained)

@@ -14,7 +14,7 @@ What neither the result nor the sweep reads (counters, logs, caches) may be stor
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence, Set
+from collections.abc import Set
 from types import FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -379,34 +379,4 @@ def _may_find(owner: T.Type, holder: T.Type) -> bool:
     return cls is None or holder.value in cls.__mro__
 
 
-# -- stale ---------------------------------------------------------------------------------------------------
-
-
-def stale_stores(
-    graph: Graph, objects: Objects, stores: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
-) -> dict[Op, Op]:
-    """store -> reader: the store changes what the sweep needs as it was when `reader` read it."""
-    if not stores or not reads:
-        return {}
-    order = Order(graph)
-    readers: dict[Any, set[Op]] = {}
-    for value, reader in reads:
-        for site in objects.loose(_data(objects, value)) if reader in order.place else ():
-            readers.setdefault(site, set()).add(reader)
-    found: dict[Op, Op] = {}
-    for store, sites in stores:
-        for site in sites:
-            for reader in readers.get(site, ()):
-                if store not in found and order.after(order.place[reader], order.place[store], site):
-                    found[store] = reader
-    return found
-
-
-def _data(objects: Objects, value: Operand) -> Sites:
-    """Where what `value` is, or holds, is in memory: an array of numbers holds no other."""
-    type_ = operand_type(value)
-    numbers = isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
-    return objects.of(value) if numbers else objects.reach(value)
-
-
-__all__ = ["LostStores", "stale_stores"]
+__all__ = ["LostStores"]
