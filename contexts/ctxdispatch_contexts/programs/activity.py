@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -116,21 +117,42 @@ def active_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Valu
 def varied_values(graph: Graph, seeds: list[Value], part_of: Mapping[Value, Value] = NO_PARTS) -> set[Value]:
     """What depends on the seeds through operations that have a derivative."""
     varied: set[Value] = {s for s in seeds if carries(s.type)}
+    kept = _kept_outside(graph)
     size = -1
     while size != len(varied):
         size = len(varied)
         for block in graph.blocks:
             for op in block.ops:
-                _vary_op(op, varied, part_of)
+                _vary_op(op, varied, part_of, kept)
             _vary_edges(block, varied)
     return varied
 
 
-def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value]) -> None:
+def _kept_outside(graph: Graph) -> set[Op]:
+    """Stores of attributes into objects that were there before. What the program reads again it has by the
+    stored value (`forwarding.py`; else the store is refused): nothing else of the object varies by them."""
+    outside: set[Operand] = {*graph.params, *graph.cells}
+    for _, op in graph.ops():
+        if op.fn in _FROM_OUTSIDE and (isinstance(op.args[0], Const) or op.args[0] in outside):
+            outside.update(op.results)
+    stores = [op for _, op in graph.ops() if op.fn is setattr and len(op.args) == 3]
+    classes = {op: T.cls_of(operand_type(op.args[0])) for op in stores}
+    return {
+        op
+        for op, cls in classes.items()
+        if op.args[0] in outside and cls is not None and not issubclass(cls, (type, ModuleType, FunctionType))
+    }
+
+
+_FROM_OUTSIDE = (getattr, primitives.load_global, primitives.cell_get)
+
+
+def _vary_op(op: Op, varied: set[Value], part_of: Mapping[Value, Value], kept: Set[Op]) -> None:
     operands = [v for v in op.operands() if isinstance(v, Value)]
     if varied.isdisjoint(operands):
         return
-    varied.update(_stored_to(op, part_of))
+    if op not in kept:
+        varied.update(_stored_to(op, part_of))
     if not is_flat(op):
         varied.update(r for r in op.results if carries(r.type))
 
@@ -230,18 +252,21 @@ def useful_values(
     for block in graph.blocks:
         if isinstance(block.terminator, Return) and isinstance(block.terminator.value, Value):
             useful.add(block.terminator.value)
+    kept = _kept_outside(graph)
     size = -1
     while size != len(useful):
         size = len(useful)
         for block in reversed(graph.blocks):
             _use_edges(block, useful)
             for op in reversed(block.ops):
-                _use_op(op, useful, varied, part_of)
+                _use_op(op, useful, varied, part_of, kept)
     return useful
 
 
-def _use_op(op: Op, useful: set[Value], varied: set[Value], part_of: Mapping[Value, Value]) -> None:
-    store = any(whole in useful for whole in _stored_to(op, part_of))
+def _use_op(
+    op: Op, useful: set[Value], varied: set[Value], part_of: Mapping[Value, Value], kept: Set[Op]
+) -> None:
+    store = op not in kept and any(whole in useful for whole in _stored_to(op, part_of))
     if store or any(r in useful and r in varied for r in op.results):
         useful.update(v for v in op.operands() if isinstance(v, Value))
 
