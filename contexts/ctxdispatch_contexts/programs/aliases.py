@@ -247,8 +247,8 @@ class Objects:
         made = self._bit(op)
         for i, operand in enumerate(op.args):
             named = i >= len(op.args) - len(op.kwnames)
-            if isinstance(operand, Value) and _is_of_numbers(operand):
-                continue  # they are copied
+            if effects.plain(operand_type(operand)) and T.cls_of(operand_type(operand)) is np.ndarray:
+                continue  # its numbers are copied
             if named or T.cls_of(operand_type(operand)) not in (list, tuple, dict):
                 self._hold(made, self._bits(operand))
             self._hold(made, self._items(operand))
