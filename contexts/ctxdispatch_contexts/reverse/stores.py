@@ -157,7 +157,7 @@ class LostStores:
             return op.args[2] in self.varied and (self.inner or self._name_is_read(op))
         targets = changed(op)
         if not targets or not any(a in self.varied for a in op.args):
-            return bool(targets) and self._is_hidden(op)
+            return bool(targets) and place_of(op) is None and self._is_hidden(op)
         if may_rebind(op) and not self.active.isdisjoint(op.results):
             return False  # it is differentiated as a call
         return any(self._is_lost_in(op, target) for target in targets)
