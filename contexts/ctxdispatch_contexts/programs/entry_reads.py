@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from types import CellType, FunctionType
+from types import CellType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from ctxdispatch.facts import IDENTITY
@@ -81,7 +81,8 @@ class EntryReads:
     def _path(self, operand: Operand) -> Path | None:
         if isinstance(operand, Value):
             return self._known.get(operand) if carries(operand.type) else None
-        known = is_leaf(operand.value) or isinstance(operand.value, _OURS)
+        leaf = is_leaf(operand.value) and type(operand.value) is not ModuleType  # `sys` has all others
+        known = leaf or isinstance(operand.value, _OURS)
         return None if known else Path(operand.value)
 
     def _goes_on(self, operand: Operand, user: Any) -> bool:
