@@ -54,7 +54,7 @@ def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
             targets = _targets(op)
             sites = [s for target in targets for s in objects.of(target) if is_outside(s)]
             given = [a for a in op.args if a in varied and a not in targets]
-            if not given or not (sites or op.fn is primitives.store_global):
+            if not given or not (sites or any(isinstance(target, Const) for target in targets)):
                 continue
             if any(isinstance(operand_type(target), T.ArrayOf) for target in targets):
                 arrays.update((s, op) for s in sites if s in graph.params)
