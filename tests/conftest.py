@@ -132,3 +132,15 @@ def chromium():
     runs, an event loop does, and `asyncio.run` refuses."""
     with browser() as running:
         yield running
+
+
+@pytest.fixture
+def recorded(monkeypatch):
+    """An entry for each run that is recorded."""
+    from ctxdispatch_contexts.recording import api
+
+    runs = []
+    for name in ("joint", "split", "pushed"):
+        plain = getattr(api, name)
+        monkeypatch.setattr(api, name, lambda *args, plain=plain: runs.append(1) or plain(*args))
+    return runs

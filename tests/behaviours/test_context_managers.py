@@ -11,7 +11,6 @@ import pytest
 
 from ctxdispatch import grad, hessian, jvp, vjp
 from ctxdispatch_contexts.programs.journal import note_attribute, note_length, put_back, trial
-from ctxdispatch_contexts.recording import api
 
 X = 1.3
 
@@ -288,15 +287,6 @@ def after(run):
     except Exception as error:
         found = type(error)
     return found, copy.deepcopy(GLOBAL.state())
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    runs = []
-    for name in ("joint", "split", "pushed"):
-        plain = getattr(api, name)
-        monkeypatch.setattr(api, name, lambda *args, plain=plain: runs.append(1) or plain(*args))
-    return runs
 
 
 @pytest.mark.every(60)

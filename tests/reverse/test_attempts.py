@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from ctxdispatch import DerivativeError, grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
-from ctxdispatch_contexts.recording import api
 from tests.reverse import effects_once
 
 _log, _kept, _calls = [], {}, []
@@ -186,15 +185,6 @@ def differences(f, x, h=1e-6):
         return f(x + d)
 
     return np.array([(at(h * e) - at(-h * e)) / (2 * h) for e in np.eye(x.size)])
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    runs = []
-    for name in ("joint", "split", "pushed"):
-        plain = getattr(api, name)
-        monkeypatch.setattr(api, name, lambda *args, plain=plain: runs.append(1) or plain(*args))
-    return runs
 
 
 @pytest.mark.every(3)

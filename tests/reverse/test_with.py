@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from ctxdispatch import grad, jvp, value_and_grad, vjp
-from ctxdispatch_contexts.recording import api
 
 
 class Section:
@@ -73,15 +72,6 @@ def raised(x):
 
 POINT = np.array([0.0, 1.0, 2.0])
 COMPILED = [inside, several, left_early, own, suppressed]
-
-
-@pytest.fixture
-def recorded(monkeypatch):
-    runs = []
-    for name in ("joint", "split", "pushed"):
-        plain = getattr(api, name)
-        monkeypatch.setattr(api, name, lambda *args, plain=plain: runs.append(1) or plain(*args))
-    return runs
 
 
 @pytest.mark.filterwarnings("ignore")

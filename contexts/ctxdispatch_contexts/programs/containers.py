@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand
 from ctxdispatch.passes import types as T
@@ -17,6 +18,8 @@ from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 
 CONTAINERS = (list, tuple, dict, set, frozenset)
+DISPLAYS = (primitives.build_tuple, primitives.build_list, primitives.build_map)
+"""They make containers of their operands."""
 
 
 def copies_items(op: Op) -> bool:

@@ -15,6 +15,7 @@ code out of sight nor a store into what may be the same object.
 from __future__ import annotations
 
 import operator
+from collections.abc import Set
 from typing import Any, NamedTuple
 
 from ctxdispatch.facts import NAMESPACES, SETS_ATTRIBUTE
@@ -44,7 +45,8 @@ def forward_stores(graph: Graph) -> bool:
         return False
     _name_once(graph)
     stores = {place_of(op): op for _, op in graph.ops() if op.fn in SETS_ATTRIBUTE}
-    forwarded = [_Attribute(graph, place, op).forward() for place, op in stores.items() if place]
+    unseen = {op for _, op in graph.ops() if runs_python(op)}
+    forwarded = [_Attribute(graph, place, op, unseen).forward() for place, op in stores.items() if place]
     return any(forwarded)
 
 
@@ -113,8 +115,10 @@ def _variable(op: Op) -> Any:
 class _Attribute:
     """What it holds where, found as SSA construction finds variables (Braun et al. 2013)."""
 
-    def __init__(self, graph: Graph, place: Place, store: Op) -> None:
+    def __init__(self, graph: Graph, place: Place, store: Op, unseen: Set[Op]) -> None:
+        """`unseen`: the ops that may run code out of sight."""
         self.graph, self.place, self.owner, self.pos = graph, place, store.args[0], store.pos
+        self.unseen = unseen
         self.cls = T.cls_of(operand_type(self.owner))
         self.home = self._find_home()
         self.last: dict[Block, list[tuple[int, Op | None]]] = {b: [*self._of(b)] for b in graph.blocks}
@@ -146,8 +150,8 @@ class _Attribute:
         return found
 
     def _may_change(self, op: Op) -> bool:
-        if op.fn not in SETS_ATTRIBUTE or runs_python(op):
-            return runs_python(op)
+        if op.fn not in SETS_ATTRIBUTE or op in self.unseen:
+            return op in self.unseen
         cls = T.cls_of(operand_type(op.args[0]))
         name = op.args[1].value if isinstance(op.args[1], Const) else None
         if type(name) is str and name != self.place.name and not name.startswith("__"):

@@ -35,6 +35,7 @@ from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.changes import changed_objects
 from ctxdispatch_contexts.programs.closures import code_entry
+from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
@@ -171,13 +172,10 @@ _COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
 def _inside(operand: Operand, makers: Mapping[Value, Op]) -> Iterator[Value]:
     """The parts of a tuple, list or dict that the program makes, at any depth."""
     op = makers.get(operand)  # type: ignore[arg-type]
-    for part in op.args if op is not None and op.fn in _DISPLAYS else ():
+    for part in op.args if op is not None and op.fn in DISPLAYS else ():
         if isinstance(part, Value):
             yield part
             yield from _inside(part, makers)
-
-
-_DISPLAYS = (primitives.build_tuple, primitives.build_list, primitives.build_map)
 
 
 def _parts(type_: T.Type) -> Iterator[T.Type]:

@@ -23,6 +23,7 @@ from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, is_numeric
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.mode import recording
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.other_names import unfit
@@ -68,12 +69,9 @@ def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
 
 def _displays(graph: Graph) -> dict[Value, Op]:
     """What makes tuples, and lists and dicts that are only stored once."""
-    found = {op.results[0]: op for _, op in graph.ops() if op.fn in _DISPLAYS}
+    found = {op.results[0]: op for _, op in graph.ops() if op.fn in DISPLAYS}
     used = Counter(operand for operand, _, _ in uses(graph) if operand in found) if found else Counter()
     return {v: op for v, op in found.items() if op.fn is primitives.build_tuple or used[v] == 1}
-
-
-_DISPLAYS = (primitives.build_tuple, primitives.build_list, primitives.build_map)
 
 
 def _targets(op: Op) -> Sequence[Operand]:

@@ -179,10 +179,12 @@ def _own(value: Any) -> Any:
 def leave_stored(names: Names, at: Position | None, values: Iterable[Any]) -> None:
     """A program has put these where later runs may find them (`programs/left_stores.py`)."""
     for value in values:
-        numeric = issubclass(type(value), (np.ndarray, *NUMBERS))
-        for part in (value,) if numeric else _parts([value]):
-            if numeric or issubclass(type(part), (np.ndarray, *NUMBERS)):
-                _enter(part, at, names)
+        for part in (value,) if _is_data(value) else filter(_is_data, _parts([value])):
+            _enter(part, at, names)
+
+
+def _is_data(value: Any) -> bool:
+    return issubclass(type(value), (np.ndarray, *NUMBERS))
 
 
 def _enter(value: Any, at: Place | Position, names: Iterable[Name], elements: Any = ...) -> None:
