@@ -81,6 +81,19 @@ class ClassHolds:
 
 
 @dataclass(frozen=True, eq=False)
+class IsSubclass:
+    """`issubclass(cls, classes) is value`: its bases are assigned to, or it is registered with an abstract
+    class."""
+
+    cls: type
+    classes: Anything
+    value: bool
+
+    def key(self) -> Anything:
+        return (self.cls, self.classes)
+
+
+@dataclass(frozen=True, eq=False)
 class CodeIs:
     """`function.__code__` has not been replaced."""
 
@@ -125,4 +138,6 @@ class CellType(OfType):
         return id(self.cell)
 
 
-Guard = PathIs | PathType | AttrIs | AttrType | ClassHolds | CodeIs | DefaultsAre | CellIs | CellType
+Guard = (
+    PathIs | PathType | AttrIs | AttrType | ClassHolds | IsSubclass | CodeIs | DefaultsAre | CellIs | CellType
+)

@@ -18,6 +18,7 @@ from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, python_types, resolve
 from ctxdispatch.passes.container_types import unpacked_with_star
+from ctxdispatch.passes.guards import IsSubclass
 from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.lengths import plain, with_own_lengths, without_own_lengths
 from ctxdispatch.passes.numpy_shapes import shape_argument
@@ -30,6 +31,7 @@ from ctxdispatch.passes.types import (
     Never,
     TupleOf,
     Type,
+    cls_of,
     join,
     leq,
     widen,
@@ -95,6 +97,19 @@ def _store_held(run: Run, op: Op, args: Sequence[Type]) -> None:
 @SPECIAL.of(prim.special_method)
 def _special_method(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.note(op, resolve.special_method(args[0], python_types.known(args[1])))
+
+
+@SPECIAL.of(isinstance, issubclass)
+def _ask_class(run: Run, op: Op, args: Sequence[Type]) -> None:
+    """What the answer rests on, where it is known and may be another one later."""
+    asks = run.type(op.callee)
+    run.call(op, asks, args)
+    answer = run.types.get(op.result)
+    if isinstance(answer, Known) and len(args) == 2:
+        cls = cls_of(args[0]) if asks == Known(isinstance) else python_types.known(args[0])
+        classes = python_types.known(args[1])
+        if not python_types.stays_related(cls, classes):
+            run.besides.append(IsSubclass(cls, classes, answer.value))
 
 
 def _changes(run: Run, owner: Type, name: str) -> bool:

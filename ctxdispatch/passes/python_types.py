@@ -5,6 +5,7 @@ here those of truth and classes, conversions, and operators in place.
 from __future__ import annotations
 
 import operator
+import sys
 import types as pytypes
 from abc import ABCMeta
 from collections.abc import Iterator, Mapping
@@ -12,7 +13,7 @@ from typing import Any as Anything
 
 from ctxdispatch.facts import INPLACE, UNARY, with_rows
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.leaves import HEAP_TYPE
+from ctxdispatch.ir.leaves import HEAP_TYPE, package_of
 from ctxdispatch.passes import numpy_types
 from ctxdispatch.passes.container_types import item_of, unpacked
 from ctxdispatch.passes.scalar_types import BINARY, COMPARE, SCALARS, functions
@@ -156,7 +157,18 @@ def _ordinary(classes: Anything) -> bool:
         return all(map(_ordinary, classes))
     if isinstance(classes, pytypes.UnionType):
         return all(map(_ordinary, classes.__args__))
-    return type(classes) in (type, ABCMeta)
+    return type(classes) is type or (type(classes) is ABCMeta and not _has_own_hook(classes))
+
+
+def _has_own_hook(cls: type) -> bool:
+    """A `__subclasshook__` of the user's."""
+    home = next(base for base in cls.__mro__ if "__subclasshook__" in vars(base))
+    return package_of(home) not in sys.stdlib_module_names
+
+
+def stays_related(cls: type, classes: Anything) -> bool:
+    """Whether issubclass() of these has the same answer for good."""
+    return builtin(cls) and all(type(each) is type for each in _each(classes))
 
 
 def _pretends(cls: type) -> bool:

@@ -76,6 +76,8 @@ def _described(guard: G.Guard | None) -> str:
             return f"the variable {'.'.join(guard.path)!r}"
         case G.AttrIs() | G.AttrType():
             return f"the attribute {guard.name!r} of {described(guard.owner)}"
+        case G.IsSubclass():
+            return f"what {described(guard.cls)} is a subclass of"
         case G.ClassHolds():
             return f"the attribute {guard.name!r} of {described(guard.cls)}"
         case G.CodeIs() | G.DefaultsAre():
@@ -156,6 +158,11 @@ def _class_holds(tests: Tests, guard: G.ClassHolds) -> None:
         tests.is_(tests.op(held.get, name, syntax=False), guard.value)
 
 
+def _is_subclass(tests: Tests, guard: G.IsSubclass) -> None:
+    asked = tests.op(issubclass, Const(guard.cls), Const(guard.classes), syntax=False)
+    tests.is_(asked, guard.value)
+
+
 def _cell(tests: Tests, cell: Any) -> Value:
     return tests.op(getattr, Const(cell), Const("cell_contents"))
 
@@ -180,6 +187,7 @@ _CHECKS: dict[type, Callable[[Tests, Any], None]] = {
     G.AttrIs: lambda tests, g: _is(tests, tests.attribute(Const(g.owner), g.name), g.value),
     G.AttrType: _attr_type,
     G.ClassHolds: _class_holds,
+    G.IsSubclass: _is_subclass,
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
     G.CellIs: lambda tests, g: _is(tests, _cell(tests, g.cell), g.value),

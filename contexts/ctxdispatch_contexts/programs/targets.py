@@ -195,7 +195,7 @@ def _of_super(parent: Op, reading: Op, prepared: Prepared) -> Target | None:
     found = vars(owner)[name.value] if owner is not None else None
     if owner is None or type(found) is not FunctionType:
         return None
-    prepared.assume(AttrIs(owner, name.value, found))
+    prepared.assume_all([AttrIs(cls, "__mro__", cls.__mro__), AttrIs(owner, name.value, found)])
     target, known = Target(found, [parent.args[1]]), uses(prepared.graph)
     if len(known[reading.result]) == 1:  # found already: nobody need look at the object for it
         for op in (reading, parent) if len(known[parent.result]) == 1 else (reading,):
