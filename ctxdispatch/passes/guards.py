@@ -117,6 +117,17 @@ class DefaultsAre:
 
 
 @dataclass(frozen=True, eq=False)
+class KeysAre:
+    """The dict has these keys, in this order: the keywords of a call were taken from it."""
+
+    owner: dict[str, Anything]
+    keys: tuple[str, ...]
+
+    def key(self) -> Anything:
+        return id(self.owner)
+
+
+@dataclass(frozen=True, eq=False)
 class CellIs:
     """The cell holds this very value (a captured function, module, class)."""
 
@@ -139,5 +150,6 @@ class CellType(OfType):
 
 
 Guard = (
-    PathIs | PathType | AttrIs | AttrType | ClassHolds | IsSubclass | CodeIs | DefaultsAre | CellIs | CellType
+    PathIs | PathType | AttrIs | AttrType | ClassHolds | IsSubclass | CodeIs | DefaultsAre | KeysAre
+    | CellIs | CellType
 )

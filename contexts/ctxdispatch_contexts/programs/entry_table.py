@@ -9,6 +9,7 @@ anything else (builtins, classes)      the entry of a call of it, in a bounded t
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable
 from types import (
     BuiltinMethodType,
@@ -75,7 +76,8 @@ def entry_function(f: Any, mode: Mode, context: Any, n: int, kwnames: tuple[str,
         )
     behind = None if context.ad_ruled(f) else function_behind(f)
     if behind is not None:
-        return _bound(*behind, mode, context, n, kwnames)
+        made = functools.partial(_bound, mode=mode, context=context, n=n, kwnames=kwnames)
+        return _of_state(f, made) if type(f) is functools.partial else made(*behind)
     if (
         context.ad_ruled(f)
         or not made_at_run_time(f)
@@ -195,6 +197,20 @@ def function_of_class(bound: Any) -> Any:
         return None
     found = class_attribute(type(bound.__self__), bound.__name__)
     return found if type(found) in DESCRIPTORS else None
+
+
+def _of_state(f: functools.partial[Any], made: Callable[..., Any]) -> Callable[..., Any]:
+    """What is `made` of a partial, which may be changed in place."""
+    known: tuple[Any, Any] = ((), None)
+
+    def of_partial(*args: Any, **kwargs: Any) -> Any:
+        nonlocal known
+        state = (f.func, f.args, *f.keywords, *f.keywords.values())
+        if len(state) != len(known[0]) or not all(map(operator.is_, state, known[0])):
+            known = state, made(f.func, f.args, f.keywords)
+        return known[1](*args, **kwargs)
+
+    return of_partial
 
 
 def _bound(

@@ -31,9 +31,10 @@ from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
-from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre
+from ctxdispatch.passes.guards import AttrIs, CodeIs, DefaultsAre, PathIs
 from ctxdispatch.passes.resolve import call_guard
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.lookups import state_of
 from ctxdispatch_contexts.programs.recipes import is_none, parts_of
 from ctxdispatch_contexts.programs.watching import looks_at_frames
 
@@ -175,6 +176,8 @@ class Finder:
     def _partial(self, callee: functools.partial[Any]) -> Found:
         if callee.args and type(callee.args[0]) is reach.Engine:
             return None
+        self.prepared.assume_all(state_of(callee))
+        self.prepared.assume_all(PathIs(callee.keywords, (name,), v) for name, v in callee.keywords.items())
         named = [Const(v) for v in callee.keywords.values()]
         given = [Const(a) for a in callee.args]
         return self.bound(self.search(Const(callee.func)), *given, *named, kwnames=tuple(callee.keywords))

@@ -190,6 +190,7 @@ _CHECKS: dict[type, Callable[[Tests, Any], None]] = {
     G.IsSubclass: _is_subclass,
     G.CodeIs: lambda tests, g: tests.is_(tests.attribute(Const(g.function), "__code__"), g.code),
     G.DefaultsAre: _defaults_are,
+    G.KeysAre: lambda tests, g: tests.equal(tests.op(tuple, Const(g.owner), syntax=False), g.keys),
     G.CellIs: lambda tests, g: _is(tests, _cell(tests, g.cell), g.value),
     G.CellType: lambda tests, g: check_type(tests, _cell(tests, g.cell), guardable(g.type)),
 }

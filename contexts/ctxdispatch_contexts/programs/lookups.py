@@ -8,6 +8,7 @@ Reference, 3.3.2: a data descriptor of the class comes before what the object ho
 
 from __future__ import annotations
 
+import functools
 import operator
 from abc import ABCMeta
 from collections.abc import Iterator
@@ -18,7 +19,7 @@ from ctxdispatch.facts import READS
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.ir.values import Const, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import ABSENT, ClassHolds
+from ctxdispatch.passes.guards import ABSENT, AttrIs, ClassHolds, KeysAre
 from ctxdispatch.passes.held import KEYS
 from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.resolve import class_attribute
@@ -72,6 +73,14 @@ def _found(cls: type, name: str) -> Iterator[ClassHolds]:
             yield ClassHolds(base, name, held)
             if held is not ABSENT:
                 return
+
+
+def state_of(partial: functools.partial[Any]) -> Iterator[AttrIs | KeysAre]:
+    """What a partial is made of, but for the values of its keywords: it may be changed in place."""
+    yield AttrIs(partial, "func", partial.func)
+    yield AttrIs(partial, "args", partial.args)
+    yield AttrIs(partial, "keywords", partial.keywords)
+    yield KeysAre(partial.keywords, tuple(partial.keywords))
 
 
 def held_names(graph: Graph) -> set[Any]:

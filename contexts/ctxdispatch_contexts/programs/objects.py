@@ -39,6 +39,7 @@ from ctxdispatch_contexts.programs.declined import (
     otherwise,
 )
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
+from ctxdispatch_contexts.programs.lookups import state_of
 
 REFLECTED = {
     **{
@@ -155,6 +156,7 @@ def _bound(
         partial = callee.value
         if type(partial) is not functools.partial:
             return None
+        prepared.assume_all(state_of(partial))
         named = {name: _keyword(prepared, partial.keywords, name, emit) for name in partial.keywords}
         return Const(partial.func), [Const(a) for a in partial.args], named
     made = prepared.maker.get(callee)
