@@ -1,6 +1,7 @@
 """Functions made anew at each step share one program from the second one on, and the answer never depends on
 which of them it is, nor on what an earlier one captured."""
 
+import functools
 import itertools
 
 import numpy as np
@@ -275,3 +276,50 @@ def test_keyword_arguments_that_are_given():
         np.testing.assert_allclose(grad(objective, 1)(X, 2.0), 2.0 * np.sum(X * X))
         with pytest.raises(TypeError, match="nothing"):
             gradient(X, nothing=1.0)
+
+
+# -- what captured functions say of themselves -----------------------------------------------------------------
+
+SAID = {
+    "name": "len(h.__name__)",
+    "qualified name": "len(h.__qualname__)",
+    "attribute": "h.c",
+    "attribute, by getattr": "getattr(h, 'c', 3.0)",
+    "attribute, by dict": "h.__dict__.get('c', 3.0)",
+    "in a function": "(lambda: len(h.__name__) + getattr(h, 'c', 3.0))()",
+    "name of a partial's": "len(q.func.__name__)",
+}
+
+
+def renamed(h):
+    h.__name__ = "four"
+
+
+def renamed_whole(h):
+    h.__qualname__ = "four"
+
+
+def given(h):
+    h.c = 5.0
+
+
+@pytest.mark.parametrize("change", [renamed, renamed_whole, given])
+@pytest.mark.parametrize("mode", ["grad", "jvp", "both"])
+@pytest.mark.parametrize("said", SAID)
+def test_what_a_captured_function_says_of_itself_counts(said, mode, change):
+    """Each time functions made anew, the same code; `h` is changed between two derivatives."""
+    space = {"partial": functools.partial}
+    attribute = "h.c = 2.0" if said == "attribute" else "pass"
+    exec(
+        f"def make():\n    def h(y): return y * y\n    q = partial(h)\n    {attribute}\n"
+        f"    return h, lambda x: h(x) * {SAID[said]} + 0.0 * q(x)\n",
+        space,
+    )
+    modes = {"grad": lambda f, x: grad(f)(x), "jvp": lambda f, x: jvp(f, (x,), (1.0,))[1]}
+    x = 3.0
+    for _ in range(3):
+        h, f = space["make"]()
+        for _ in range(2):
+            for each in modes if mode == "both" else [mode]:
+                assert modes[each](f, x) == pytest.approx(2 * f(x) / x)
+            change(h)

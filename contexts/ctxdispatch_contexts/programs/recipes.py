@@ -163,6 +163,8 @@ class _Finder:
             return Constant(ById(function)), []
         if self.prepared.ruled is not None and self.prepared.ruled.ad_ruled(function):
             return None
+        if not _says_nothing_else(function):
+            return None
         code, defaults, kwdefaults = function.__code__, function.__defaults__, function.__kwdefaults__
         self.prepared.assume(CodeIs(function, code))
         self.prepared.assume(DefaultsAre(function, defaults, dict(kwdefaults or {})))
@@ -296,7 +298,14 @@ _DEFAULTS = Bounded(1024)
 def _is_plain(f: FunctionType) -> bool:
     """It has nothing but its code, what it captured, and defaults that are numbers and texts."""
     plain = all(type(value) in _LITERALS for value in f.__defaults__ or ())
-    return plain and not f.__kwdefaults__ and f.__dict__.keys() <= {ATTRIBUTE}
+    return plain and not f.__kwdefaults__ and _says_nothing_else(f)
+
+
+def _says_nothing_else(f: FunctionType) -> bool:
+    """One that is made of its code again has the same names, and attributes."""
+    code = f.__code__
+    named = f.__name__ == code.co_name and f.__qualname__ == code.co_qualname
+    return named and f.__dict__.keys() <= {ATTRIBUTE}
 
 
 class Taking:
