@@ -125,8 +125,10 @@ def _refuses_call(op: Op, entry: Any, within: tuple[Any, ...]) -> Reason | None:
         return Reason(f"{described(callee)} is given a function", "write the loop, or pass arrays")
     known = op.contained or ()
     types = tuple([_at_run_time(T.widen(t)) for t in (*known, *map(operand_type, op.args[len(known) :]))])
-    if T.Any in types and op.contained is not None and _is_of_derivative(entry):
-        return _unknown_call(op)
+    if T.Any in types and _is_of_derivative(entry):
+        if op.contained is not None:
+            return _unknown_call(op)
+        types = _with_tangents(types, entry)
     if T.Any in types or T.Never in types or len(types) != len(entry.signature().names):
         writes = {"out", "where"}.intersection(getattr(entry.source, "kwnames", ()))
         none = _has_none(callee) or _is_class(callee) or _takes_out_of_sight(callee, op)
@@ -145,6 +147,15 @@ def _at_run_time(type_: T.Type) -> T.Type:
     if isinstance(type_, T.ListOf) and type_.item not in (T.Any, T.Never):
         return T.Held(list, (), _at_run_time(T.widen(type_.item)))
     return guardable(type_)
+
+
+def _with_tangents(types: tuple[T.Type, ...], entry: Any) -> tuple[T.Type, ...]:
+    """Tangents of unknown type as what they are tangents of: none of them decides whether a program refuses."""
+    n, wrt = len(entry.source.signature().names), getattr(entry.mode, "wrt", None)
+    if wrt is None or len(types) != n + len(wrt):
+        return types
+    tangents = [types[i] if t is T.Any else t for i, t in zip(wrt, types[n:], strict=True)]
+    return (*types[:n], *tangents)
 
 
 def _callee(entry: Any) -> Any:
