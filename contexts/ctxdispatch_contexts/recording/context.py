@@ -115,6 +115,7 @@ class Recording(Context):
 
     def array(self, values: Any) -> Any:
         """np.array(values), written down."""
+        values = going_through.with_arrays(self, values)
         return by_rule.recorded(self, np.array, look_at(np.array), (values,), {})
 
     def _splat(self, iterable: Any) -> Any:
@@ -287,7 +288,7 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         if known.code is not None:
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
-    if not known.zero and any(map(going_through.is_gone_through, args)):
+    if not known.zero and any(map(going_through.holds_iterator, args)):
         args, kwargs = going_through.operands(ctx, callee, known, ruled, args, kwargs)
     if ruled and tagged.Tagged.alive:
         args, kwargs = tagged.without(args), tagged.without(kwargs)

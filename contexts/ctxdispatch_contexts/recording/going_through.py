@@ -74,6 +74,10 @@ def is_gone_through(value: Any) -> bool:
     return is_iterator(value) or type(value) is np.flatiter
 
 
+def holds_iterator(value: Any) -> bool:
+    return is_gone_through(value) or _holds_flat(value)
+
+
 def goes_by_item(callee: Any, args: Args) -> bool:
     """It does something with each item of an iterator before the next one is made. (Of several operands, max
     and min compare these.)"""
@@ -108,11 +112,25 @@ def operands(
         _leave(callee, args, kwargs, flats)
 
     def taken(value: Any) -> Any:
-        if type(value) is np.flatiter:
-            return resolve(ctx, operator.getitem)(value, slice(None)) if ruled else value
+        if ruled and (type(value) is np.flatiter or _holds_flat(value)):
+            return with_arrays(ctx, value)
         return following.watched_items(ctx, callee, value) if watched and is_iterator(value) else value
 
     return tuple(map(taken, args)), kwargs
+
+
+def _holds_flat(value: Any) -> bool:
+    """A sequence of which an array is made, with an iterator of another one for an array in it."""
+    return type(value) in (list, tuple) and any(
+        type(item) is np.flatiter or (type(item) in (list, tuple) and _holds_flat(item)) for item in value
+    )
+
+
+def with_arrays(ctx: Any, value: Any) -> Any:
+    """`value` with the elements of arrays for iterators of them."""
+    if type(value) is np.flatiter:
+        return resolve(ctx, operator.getitem)(value, slice(None))
+    return type(value)([with_arrays(ctx, item) for item in value]) if _holds_flat(value) else value
 
 
 def _leave(callee: Any, args: Args, kwargs: Kwargs, flats: list[Any]) -> None:
