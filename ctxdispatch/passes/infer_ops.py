@@ -108,8 +108,9 @@ def _ask_class(run: Run, op: Op, args: Sequence[Type]) -> None:
     if isinstance(answer, Known) and len(args) == 2:
         cls = cls_of(args[0]) if asks == Known(isinstance) else python_types.known(args[0])
         classes = python_types.known(args[1])
-        known = cls is not None and classes is not python_types.UNKNOWN  # else a test says it
-        if known and not python_types.stays_related(cls, classes):
+        if cls is None or classes is python_types.UNKNOWN:  # a test says it
+            return
+        if not python_types.stays_related(cls, classes):
             run.besides.append(IsSubclass(cls, classes, answer.value))
 
 

@@ -1,5 +1,5 @@
-"""NumPy makes arrays of lists of what is no array, but gives one: iterators of arrays (`flat`), views of their
-memory, objects with `__array__`. The derivative goes through it, or it is refused."""
+"""NumPy makes arrays of lists of what is no array, but gives one: iterators of arrays (`flat`), views of
+their memory, objects with `__array__`. The derivative goes through it, or it is refused."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
-"""A `functools.partial` that is changed in place between two gradients: its keywords are a dict like any other,
-and `__setstate__` gives it another function and other arguments."""
+"""A `functools.partial` that is changed in place between two gradients: its keywords are a dict like any
+other, and `__setstate__` gives it another function and other arguments."""
 
 import functools
 import types

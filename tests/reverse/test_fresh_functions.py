@@ -278,7 +278,7 @@ def test_keyword_arguments_that_are_given():
             gradient(X, nothing=1.0)
 
 
-# -- what captured functions say of themselves -----------------------------------------------------------------
+# -- what captured functions say of themselves ---------------------------------------------------------------
 
 SAID = {
     "name": "len(h.__name__)",

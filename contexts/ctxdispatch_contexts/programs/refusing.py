@@ -150,7 +150,7 @@ def _at_run_time(type_: T.Type) -> T.Type:
 
 
 def _with_tangents(types: tuple[T.Type, ...], entry: Any) -> tuple[T.Type, ...]:
-    """Tangents of unknown type as what they are tangents of: none of them decides whether a program refuses."""
+    """Tangents of unknown type as what they are tangents of: whether a program refuses is not up to them."""
     n, wrt = len(entry.source.signature().names), getattr(entry.mode, "wrt", None)
     if wrt is None or len(types) != n + len(wrt):
         return types
