@@ -36,6 +36,7 @@ from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.journal import keep_journal, trial
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.remembered import is_cached
 
 
 class PartSource:
@@ -183,7 +184,7 @@ _INSIDE = "do it before or after, and use what is made here, by functions that a
 
 def _is_of_outside(op: Op) -> bool:
     """It runs code that is not seen, or does something that is not seen in its operands."""
-    if op.fn in (primitives.load_global, primitives.cell_get):
+    if op.fn in (primitives.load_global, primitives.cell_get) or is_cached(op.fn):
         return False
     if op.fn is primitives.delete_global or runs_python(op):
         return True

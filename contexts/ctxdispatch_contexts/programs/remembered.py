@@ -12,6 +12,7 @@ where there can be no recording, refused where the two are equal.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Container, Iterator, Sequence
@@ -153,11 +154,25 @@ def may_run_again(op: Op, objects: Objects) -> bool:
         return True
     fact = fact_of(op.fn)
     reads = hashable(op.fn) and op.fn in _READS
+    if is_cached(op.fn):
+        return True
     if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):
         return False
     # what is unpacked is an item of a container far more often than an iterator, of which it raises then
     taken = op.fn not in primitives.UNPACKING and moves_iterator(objects, op)
     return not (taken or sets_name(op) or any(map(is_outside, changed_objects(objects, op))))
+
+
+def is_cached(fn: Any) -> bool:
+    """Of `functools.cache`, or an `lru_cache` of the usual size: the second time it only looks up what it
+    found the first time."""
+    if type(fn) is not functools._lru_cache_wrapper:
+        return False
+    size = fn.cache_parameters()["maxsize"]  # type: ignore[attr-defined]
+    return size is None or size >= _USUAL
+
+
+_USUAL = 128
 
 
 def leave_where_equal(graph: Graph, asked: Container[Op], entries: Value | None = None) -> None:
