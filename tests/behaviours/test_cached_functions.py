@@ -1,5 +1,5 @@
-"""Functions of `functools.cache` and `lru_cache` with nothing that is differentiated in their arguments run once
-for each of them, however the program is run, and again with other types."""
+"""Functions of `functools.cache` and `lru_cache` with nothing that is differentiated in their arguments run
+once for each of them, however the program is run, and again with other types."""
 
 import functools
 
@@ -50,8 +50,8 @@ def test_run_once(wrap, program, mode):
 
     for b in (2.0, np.float64(3.0), 2, np.float32(0.5), 4.0):
         p = {"b": b}
-        steps = 1e-6 * np.eye(3)
-        wanted = [(PROGRAMS[program](plain, p, X + e) - PROGRAMS[program](plain, p, X - e)) / 2e-6 for e in steps]
+        steps = [(X + e, X - e) for e in 1e-6 * np.eye(3)]
+        wanted = [(PROGRAMS[program](plain, p, a) - PROGRAMS[program](plain, p, b)) / 2e-6 for a, b in steps]
         for _ in range(2):
             if mode == "grad":
                 found = grad(f, 1)(p, X)

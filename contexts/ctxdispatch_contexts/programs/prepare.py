@@ -74,6 +74,7 @@ from ctxdispatch_contexts.programs.replaced import open_replace
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
 from ctxdispatch_contexts.programs.spelled_items import spell_out_items
+from ctxdispatch_contexts.programs.spelled_namespaces import spell_out_namespaces
 from ctxdispatch_contexts.programs.spelled_operators import (
     extends_list,
     plain_operator,
@@ -260,6 +261,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if forward_stores(graph):
         changed = True
         snapshot("forward stores", graph)
+    if spell_out_namespaces(graph):
+        changed = True
+        snapshot("spell out namespaces", graph)
     if spell_out_stores(graph) | spell_out_items(graph) | spell_out_removals(graph) | spell_out_parts(graph):
         changed = True
         snapshot("spell out stores, items, removals and parts", graph)

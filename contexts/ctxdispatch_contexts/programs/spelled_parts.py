@@ -83,7 +83,7 @@ def _sliced(block: Block, op: Op) -> list[Operand] | None:
 @PARTS.of(builtins.dict, dict.copy)
 def _copied(block: Block, op: Op) -> list[Operand] | None:
     """dict(m, c=v), m.copy()"""
-    entries = _entries(block, op, op.args)
+    entries = entries_given(block, op, op.args)
     if entries is None or len(op.args) == len(op.kwnames):
         return None
     pairs = [operand for key, value in entries.items() for operand in (Const(key), value)]
@@ -94,7 +94,7 @@ def _copied(block: Block, op: Op) -> list[Operand] | None:
 def _updated(block: Block, op: Op) -> list[Operand] | None:
     """d.update(m, c=v), d |= m, {**m}"""
     target, *others = op.args
-    entries = _entries(block, op, others) if T.cls_of(operand_type(target)) is dict else None
+    entries = entries_given(block, op, others) if T.cls_of(operand_type(target)) is dict else None
     if entries is None:
         return None
     emit = emit_before(block, op)
@@ -103,7 +103,7 @@ def _updated(block: Block, op: Op) -> list[Operand] | None:
     return [target if op.fn is operator.ior else Const(None) for _ in op.results]
 
 
-def _entries(block: Block, op: Op, given: list[Operand]) -> dict[Any, Operand] | None:
+def keys_given(op: Op, given: list[Operand]) -> tuple[Any, ...] | None:
     """Those of a dict of which all are known, if there is one, and of the keywords."""
     n = len(given) - len(op.kwnames)
     if n > 1:
@@ -114,9 +114,17 @@ def _entries(block: Block, op: Op, given: list[Operand]) -> dict[Any, Operand] |
         if not (isinstance(type_, T.Held) and type_.cls is dict) or len(type_.fields) > MAX_ENTRIES:
             return None
         fields = type_.fields
-    emit = emit_before(block, op)
-    entries = {key: emit(operator.getitem, given[0], Const(key)) for key, _ in fields}
-    return entries | dict(zip(op.kwnames, given[n:], strict=True))
+    return (*(key for key, _ in fields), *op.kwnames)
+
+
+def entries_given(block: Block, op: Op, given: list[Operand]) -> dict[Any, Operand] | None:
+    """The same, with their values."""
+    keys = keys_given(op, given)
+    if keys is None:
+        return None
+    emit, n = emit_before(block, op), len(op.kwnames)
+    entries = {key: emit(operator.getitem, given[0], Const(key)) for key in keys[: len(keys) - n]}
+    return entries | dict(zip(op.kwnames, given[len(given) - n :], strict=True))
 
 
 MAX_ENTRIES = 64

@@ -141,6 +141,8 @@ def _picks(op: Op) -> bool:
     owner = operand_type(op.args[0])
     if op.fn in (dict.setdefault, operator.setitem, primitives.map_add) and T.cls_of(owner) is dict:
         return True
+    if op.fn is builtins.setattr:
+        return T.cls_of(owner) is not None
     if op.fn not in (operator.getitem, builtins.getattr) or len(op.args) != 2:
         return False
     if op.fn is builtins.getattr:
