@@ -37,11 +37,12 @@ class Op:
     is for, as something catches it or nobody reads what it gives. `tested`: of what it gives no more is known
     than a test says that comes behind it (`passes.expected`). `contained`: it calls code that has been looked
     at, which reads what it is given and nothing else, and changes and keeps nothing of that: the types of its
-    operands then (`programs.contained`). None of others.
+    operands then (`programs.contained`). None of others. `again`: what it calls may be called once more later,
+    with the same operands: nothing that it reads is another one then, and it changes nothing.
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",
-                 "exempt", "caught", "tested", "contained")  # fmt: skip
+                 "exempt", "caught", "tested", "contained", "again")  # fmt: skip
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class Op:
         self.caught = False
         self.tested = False
         self.contained: tuple[Any, ...] | None = None
+        self.again = False
 
     @property
     def result(self) -> Value:

@@ -151,7 +151,7 @@ def _copy_op(op: Op, copy: Copy) -> Op:
     results = [values[r] for r in op.results]
     made = Op(_copied_callee(op.callee, values), args, results, op.kwnames, op.pos, op.syntax, op.reassoc)  # type: ignore[arg-type]
     made.bare, made.moves, made.exempt, made.caught = op.bare, op.moves, op.exempt, op.caught
-    made.tested, made.contained = op.tested, op.contained
+    made.tested, made.contained, made.again = op.tested, op.contained, op.again
     return made
 
 

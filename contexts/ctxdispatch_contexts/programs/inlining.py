@@ -294,7 +294,7 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
     except DerivativeError as error:
         error.place_call(op.pos)
         raise
-    if not prepared.opens(entry, program) or (entry.mode.stub and _refuses(program)):
+    if not prepared.opens(op, entry, program) or (entry.mode.stub and _refuses(program)):
         return None
     relied = relied_on(program.guards).keys() | relied_on_of_objects(program.guards)
     if not relied.isdisjoint(prepared.untrusted) or (not prepared.held and rests_on_held(program.guards)):

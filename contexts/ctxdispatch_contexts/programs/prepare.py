@@ -70,6 +70,7 @@ from ctxdispatch_contexts.programs.objects import (
 from ctxdispatch_contexts.programs.observed import expect, expecting
 from ctxdispatch_contexts.programs.operands import make_arrays, make_lists
 from ctxdispatch_contexts.programs.refusals import refusal_of
+from ctxdispatch_contexts.programs.regions import may_run_later
 from ctxdispatch_contexts.programs.replaced import open_replace
 from ctxdispatch_contexts.programs.returns import Returns
 from ctxdispatch_contexts.programs.ruled import hide_ruled
@@ -128,16 +129,20 @@ class Prepared:
     """Of a generator, all of which are made beforehand, what takes them looks at each."""
     patient: bool = True
     postponed: bool = False
+    later: bool = False
+    """The sweep is a call of its own, and anything may have changed by then."""
     promised: Set[Op] = frozenset()
     descents: int = 0
     """How often a call was met of a function that it is in."""
     clashes: Found = field(default_factory=dict)
     versions: Versions = field(default_factory=Versions)
 
-    def opens(self, entry: Any, program: Any) -> bool:
+    def opens(self, op: Op, entry: Any, program: Any) -> bool:
         """Whether the program of an entry is inlined: the context may know better."""
         opens = getattr(self.ruled, "ad_opens", None)
-        return opens is None or bool(opens(entry, program))
+        own = opens is not None and not opens(entry, program)
+        op.again = own and may_run_later(program, self.graph, self.later)
+        return not op.again
 
     def keeps(self, callee: Any) -> bool:
         """Whether calls of `callee` stay as they are: the context knows what they mean."""
@@ -194,14 +199,14 @@ class Prepared:
 def prepare(
     graph: Graph, types: Sequence[T.Type], cells: Sequence[Any], has_rule: Callable[[Any], bool],
     untrusted: Set[Variable] = frozenset(), frozen: bool = False, held: bool = True,
-    returns: Returns | None = None,
+    returns: Returns | None = None, later: bool = False,
 ) -> Prepared:  # fmt: skip
     """`graph` is changed in place. `has_rule(callee)`: leave its calls alone, they have a derivative.
     `untrusted`: the variables that change while it runs."""
     own = dict(zip(graph.cells, cells, strict=False))
     prepared = Prepared(
         graph, untrusted=untrusted, frozen=frozen, held=held, cells=own, has_rule=has_rule,
-        returns=returns,  # type: ignore[arg-type]
+        returns=returns, later=later,  # type: ignore[arg-type]
     )  # fmt: skip
     prepared.ruled = getattr(has_rule, "__self__", None)
     snapshot(BEGIN, graph)

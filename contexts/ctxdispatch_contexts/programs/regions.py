@@ -31,7 +31,7 @@ from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
-from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator
+from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator, sets_name
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.journal import keep_journal, trial
 from ctxdispatch_contexts.programs.mode import Program
@@ -195,6 +195,25 @@ def _is_of_outside(op: Op) -> bool:
         hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
     )
     return not known
+
+
+def changes_outside(graph: Graph) -> bool:
+    """It changes what was there before, has another effect, or may do either out of sight."""
+    objects = Objects(graph)
+    return any(
+        _is_of_outside(op) or sets_name(op) or moves_iterator(objects, op)
+        or any(map(is_outside, changed_objects(objects, op)))
+        for _, op in graph.ops()
+    )  # fmt: skip
+
+
+def may_run_later(program: Program, around: Graph, later: bool) -> bool:
+    """Whether the program, which is called in `around`, gives the same once more, when that sweeps, and
+    nothing is another one then. `later`: what sweeps is a call of its own."""
+    if changes_outside(program.graph):
+        return False
+    reads = any(True for _ in (*reads_of(program.guards), *_of_graph(program.graph)))
+    return not (reads and (later or changes_outside(around)))
 
 
 def is_scoped(op: Op) -> bool:

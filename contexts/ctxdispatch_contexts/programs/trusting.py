@@ -28,17 +28,17 @@ from ctxdispatch_contexts.programs.prepare import Prepared, prepare
 
 def prepare_trusting(
     source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any],
-    has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False,
+    has_rule: Callable[[Any], bool], *, stub: bool = False, frozen: bool = False, later: bool = False,
 ) -> tuple[Prepared, Sequence[T.Type], Op | None]:  # fmt: skip
     """Prepare the graph that `source` gives; again, taking less for granted, as long as what it relies on may
     change while it runs: what its arguments or variables hold. Each time there is less of it. `stub`: the
-    graph is one call, which is the third result."""
+    graph is one call, which is the third result. `later`: what sweeps it is another call."""
     untrusted: Set[Variable] = frozenset()
     held = opens_variables()
     while True:
         graph = source()
         own = graph.entry.ops[-1] if stub else None
-        found = prepare(graph, types, cells, has_rule, untrusted, frozen, held)
+        found = prepare(graph, types, cells, has_rule, untrusted, frozen, held, later=later)
         changing = untrusted | _changing(found)
         unknown = found.foreign and (any(map(has_held, types)) or rests_on_held(found.guards.values()))
         meets = held and may_meet(types, found.settled())

@@ -167,7 +167,9 @@ def differentiate(
     has_rule: Callable[[Any], bool], entries: Entries,
 ) -> Program:  # fmt: skip
     """The derivative program of the graph that `source` gives, for arguments of these types."""
-    prepared, types, own = prepare_trusting(source, types, cells, has_rule, stub=mode.stub)
+    prepared, types, own = prepare_trusting(
+        source, types, cells, has_rule, stub=mode.stub, later=mode.split
+    )
     graph = prepared.graph
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     grows = fuse_if_large(graph, mode)

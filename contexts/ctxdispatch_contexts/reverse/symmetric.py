@@ -34,7 +34,7 @@ from ctxdispatch_contexts.reverse.bars import is_zero
 def gradient_of(op: Op) -> Entry | None:
     """The entry of a gradient that `op` calls, with all its arguments."""
     entry = entry_of(op.fn) if hashable(op.fn) else None
-    if entry is None or not is_gradient(entry) or op.kwnames:
+    if entry is None or not (is_gradient(entry) and op.again) or op.kwnames:
         return None
     return entry if len(op.args) == len(entry.signature().names) else None
 
