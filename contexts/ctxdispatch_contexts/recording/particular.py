@@ -73,5 +73,6 @@ def _seeded(ctx: Any, g: Any, signature: Any) -> Any:
 
 
 @_rule(keeping.apart)
-def _kept_apart(ctx: Any, y: Any, kept: Any) -> Any:
-    return keeping.apart(y, kept, resolve(ctx, keeping.copied))
+def _kept_apart(ctx: Any, y: Any, kept: Any, copy: Any = keeping.copied) -> Any:
+    """`copy`: where this is itself recorded, that of the run within."""
+    return keeping.apart(y, kept, resolve(ctx, copy))
