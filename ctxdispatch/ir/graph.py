@@ -35,10 +35,10 @@ class Op:
     `moves`: where the source copies and swaps operands for it (both in frame form). `exempt`: a pass has put
     it there, and the context whose pass that is does not dispatch it. `caught`: that it raises may be all it
     is for, as something catches it or nobody reads what it gives. `tested`: of what it gives no more is known
-    than a test says that comes behind it (`passes.expected`). `contained`: it calls code that has been looked
-    at, which reads what it is given and nothing else, and changes and keeps nothing of that: the types of its
-    operands then (`programs.contained`). None of others. `again`: what it calls may be called once more later,
-    with the same operands: nothing that it reads is another one then, and it changes nothing.
+    than a test says that comes behind it (`passes.expected`). `contained`: it calls code that has been
+    looked at, which reads what it is given and nothing else, and changes and keeps nothing of that: the types
+    of its operands then (`programs.contained`). None of others. `again`: what it calls may be called once
+    more later, with the same operands: nothing that it reads is another one then, and it changes nothing.
     """
 
     __slots__ = ("_callee", "fn", "args", "kwnames", "results", "pos", "syntax", "reassoc", "bare", "moves",

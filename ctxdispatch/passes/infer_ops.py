@@ -128,6 +128,8 @@ def _import_name(run: Run, op: Op, args: Sequence[Type]) -> None:
     if found is resolve.UNKNOWN:
         run.lists.foreign = True
     run.besides += besides
+    if found.guard is not None:  # the module itself is in the program, whatever is read of it
+        run.besides.append(found.guard)
     run.note(op, found)
 
 

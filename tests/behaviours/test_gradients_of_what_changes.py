@@ -1,5 +1,5 @@
-"""A gradient within what is differentiated, of a function that reads or changes what others have as well: it is
-run once, and what it read counts as it was then."""
+"""A gradient within what is differentiated, of a function that reads or changes what others have as well: it
+is run once, and what it read counts as it was then."""
 
 import types
 
@@ -36,7 +36,8 @@ PROGRAMS = {
     "by vjp": "{two}\n    y, back = vjp(g, x)\n    {five}\n    return back(x)[0] * y",
     "by jvp": "{two}\n    y, h = jvp(g, (x,), (x,))\n    {five}\n    return h * y",
     "in a function": "{two}\n    h = inner(x)\n    {five}\n    return h * x",
-    "in a loop": "{two}\n    h = 0.0\n    for i in range(2):\n        h = h + grad(g)(x)\n        {five}\n    return h * x",
+    "in a loop": "{two}\n    h = 0.0\n    for i in range(2):\n        h = h + grad(g)(x)\n        {five}\n"
+    "    return h * x",
 }
 MODES = {
     "grad": lambda f: value_and_grad(f)(X)[1],

@@ -188,3 +188,34 @@ def test_whatever_is_imported_by_name(kind, alone):
             assert jvp(space["f"], (1.5,), (1.0,))[1] == 6.0
     finally:
         del sys.modules["holds_values"]
+
+
+IMPORTS = {
+    "module": "import imported_here\n    return imported_here.scale * x * x",
+    "by another name": "import imported_here as m\n    return m.scale * x * x",
+    "from": "from imported_here import scale\n    return scale * x * x",
+    "part": "import imported_here.part\n    return imported_here.part.scale * x * x",
+    "part by another name": "import imported_here.part as m\n    return m.scale * x * x",
+    "from part": "from imported_here.part import scale\n    return scale * x * x",
+    "part from": "from imported_here import part\n    return part.scale * x * x",
+    "function": "import imported_here as m\n    return m.bend(x)",
+    "twice": "import imported_here\n    import imported_here as m\n    return m.scale * m.bend(x)",
+    "found": "import sys\n    return sys.modules['imported_here'].scale * x * x",
+}
+
+
+@pytest.mark.parametrize("mode", ["grad", "jvp"])
+@pytest.mark.parametrize("spelling", IMPORTS)
+def test_another_module_of_that_name(spelling, mode, monkeypatch):
+    space = {"__name__": __name__}
+    exec(f"def f(x):\n    {IMPORTS[spelling]}\n", space)
+    f = space["f"]
+    for scale in (2.0, 3.0, 5.0):
+        made, part = types.ModuleType("imported_here"), types.ModuleType("imported_here.part")
+        exec(f"scale = {scale}\ndef bend(x): return x * x * scale\n", vars(made))
+        part.scale, made.part, made.__path__ = scale + 1.0, part, []
+        monkeypatch.setitem(sys.modules, "imported_here", made)
+        monkeypatch.setitem(sys.modules, "imported_here.part", part)
+        for _ in range(2):
+            found = grad(f)(1.5) if mode == "grad" else jvp(f, (1.5,), (1.0,))[1]
+            assert np.isclose(found, 2 * f(1.5) / 1.5)

@@ -64,3 +64,11 @@ def by_either(method: Any, reflected: Any, then: Any, a: Any, b: Any) -> Any:
         y = method(a, b)
         y = reflected(b, a) if y is NotImplemented else y
     return then(a, b) if y is NotImplemented else y
+
+
+def by_left_first(method: Any, reflected: Any, then: Any, a: Any, b: Any) -> Any:
+    """The same where b's class has its method from a's: another one would come first (The Python Language
+    Reference, 3.3.8)."""
+    y = method(a, b)
+    y = reflected(b, a) if y is NotImplemented else y
+    return then(a, b) if y is NotImplemented else y

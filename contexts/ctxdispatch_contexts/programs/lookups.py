@@ -37,12 +37,15 @@ def lookups(graph: Graph) -> Iterator[ClassHolds]:
     for _, op in graph.ops():
         cls = _class_of_owner(op)
         if cls is not None:
-            yield from _of(cls, op.args[1].value, *_BY[op.fn])  # type: ignore[union-attr]
+            name = op.args[1].value  # type: ignore[union-attr]
+            yield from _of(cls, name, *_BY[_access(op)])
+            if op.fn is hasattr or (op.fn is getattr and len(op.args) == 3):  # it may be computed, or not be
+                yield from found_in(cls, name)
 
 
 def _class_of_owner(op: Op) -> type | None:
     """Whose attribute is read or stored, if it is that of an object of a class that can be changed."""
-    if not hashable(op.fn) or op.fn not in _BY or len(op.args) < 2:
+    if not hashable(op.fn) or _access(op) not in _BY or len(op.args) < 2:
         return None
     if not isinstance(op.args[1], Const) or type(op.args[1].value) is not str:
         return None
@@ -50,12 +53,18 @@ def _class_of_owner(op: Op) -> type | None:
     return None if cls is None or builtin(cls) or type(cls) not in (type, ABCMeta) else cls
 
 
+def _access(op: Op) -> Any:
+    return getattr if op.fn is hasattr else op.fn
+
+
 def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
     if class_attribute(cls, method) in (plain, vars(tuple).get(method)):
-        yield from _found(cls, method)
+        yield from found_in(cls, method)
     found = getattr(cls, name, ABSENT)
     if found is ABSENT or type(found) is MemberDescriptorType:
-        yield from _found(cls, name)
+        yield from found_in(cls, name)
+        if method == "__getattribute__":
+            yield from found_in(cls, "__getattr__")
 
 
 def as_method(cls: type, name: str) -> Iterator[ClassHolds]:
@@ -65,7 +74,7 @@ def as_method(cls: type, name: str) -> Iterator[ClassHolds]:
         yield ClassHolds(home, name, vars(home)[name])
 
 
-def _found(cls: type, name: str) -> Iterator[ClassHolds]:
+def found_in(cls: type, name: str) -> Iterator[ClassHolds]:
     """Which class the name is found in, of those that can be changed."""
     for base in cls.__mro__:
         if not builtin(base):

@@ -34,12 +34,13 @@ from ctxdispatch_contexts.programs.converting import leaves_operator
 from ctxdispatch_contexts.programs.declined import (
     by_either,
     by_left_alone,
+    by_left_first,
     by_right_alone,
     may_decline,
     otherwise,
 )
 from ctxdispatch_contexts.programs.errors import DerivativeError, Refusing, user_position
-from ctxdispatch_contexts.programs.lookups import state_of
+from ctxdispatch_contexts.programs.lookups import found_in, state_of
 
 REFLECTED = {
     **{
@@ -255,7 +256,9 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
         return by_left, [Const(first), Const(T.cls_of(operand_type(a))), a, b]
     asks_both = not _same_class(a, b) or (op.fn in COMPARISONS and first is not None and may_decline(first))
     if first is not None and second is not None and asks_both:
-        return by_either, [Const(first), Const(second), Const(otherwise(op.fn)), a, b]
+        inherits = op.fn not in COMPARISONS and _method(prepared, a, reflected) is second
+        asked = by_left_first if inherits else by_either
+        return asked, [Const(first), Const(second), Const(otherwise(op.fn)), a, b]
     method = first or second
     if not may_decline(method):
         return method, [a, b] if first is not None else [b, a]
@@ -272,9 +275,11 @@ def _is_numpys(a: Operand, b: Operand) -> bool:
 
 
 def _method(prepared: Any, operand: Operand, name: str) -> FunctionType | None:
-    found = method_of_type(operand_type(operand), name)
+    cls, found = T.cls_of(operand_type(operand)), method_of_type(operand_type(operand), name)
     if found is not None:
-        prepared.assume(AttrIs(T.cls_of(operand_type(operand)), name, found))
+        prepared.assume(AttrIs(cls, name, found))
+    elif cls is not None and type(cls) in (type, ABCMeta):
+        prepared.assume_all(found_in(cls, name))
     return found
 
 

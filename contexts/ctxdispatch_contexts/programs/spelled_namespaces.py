@@ -16,7 +16,7 @@ from abc import ABCMeta
 from typing import Any
 
 from ctxdispatch.ir.graph import Block, Graph, Op
-from ctxdispatch.ir.primitives import build_map, dict_update
+from ctxdispatch.ir.primitives import build_map
 from ctxdispatch.ir.rewrite import substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
@@ -25,7 +25,7 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.python_types import builtin
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.spelled_parts import entries_given, keys_given
+from ctxdispatch_contexts.programs.spelled_parts import entries_given, keys_given, updates
 
 
 def spell_out_namespaces(graph: Graph) -> bool:
@@ -90,7 +90,7 @@ class _Speller:
         if read is not None and read.fn is getattr and _is_name(read.args[1], "update"):
             return read.args[0], op.args
         item = op.fn is operator.setitem and isinstance(op.args[1], Const)
-        if item or op.fn in (operator.ior, dict.update, dict_update):
+        if item or updates(op):
             return op.args[0], op.args[1:]
         if op.fn is setattr and _is_name(op.args[1], "__dict__") and self._owner(op.args[2]) is op.args[0]:
             return op.args[2], []

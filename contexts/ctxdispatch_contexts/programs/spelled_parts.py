@@ -103,6 +103,10 @@ def _updated(block: Block, op: Op) -> list[Operand] | None:
     return [target if op.fn is operator.ior else Const(None) for _ in op.results]
 
 
+def updates(op: Op) -> bool:
+    return hashable(op.fn) and PARTS.get(op.fn) is _updated
+
+
 def keys_given(op: Op, given: list[Operand]) -> tuple[Any, ...] | None:
     """Those of a dict of which all are known, if there is one, and of the keywords."""
     n = len(given) - len(op.kwnames)
