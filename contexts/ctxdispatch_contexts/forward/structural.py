@@ -28,7 +28,7 @@ from ctxdispatch_contexts.derivatives.table import block_rule, linearity, vjp_ru
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, or_zeros_block
 from ctxdispatch_contexts.forward.transposed import transposed_terms
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.operands import applies, leaf_class, means_array, rule_of
+from ctxdispatch_contexts.programs.operands import leaf_class, may_apply, means_array, rule_of
 from ctxdispatch_contexts.programs.rules import as_array, call_rule
 from ctxdispatch_contexts.programs.scaling import typed
 
@@ -81,7 +81,7 @@ def is_structural(op: Op, *, certain: bool = True) -> bool:
         return False
     if is_helper(op):
         return linearity(op.fn) is not None or rule_of(op) is not None
-    return rule_of(op) is not None and (applies(op) or not certain)
+    return rule_of(op) is not None and may_apply(op, certain)
 
 
 def push_structural(shapes: Shapes, run: Companions, op: Op) -> None:

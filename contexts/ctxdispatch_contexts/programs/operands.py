@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Op
 from ctxdispatch.ir.values import Const, hashable
@@ -184,6 +185,19 @@ def applies(op: Op) -> bool:
         return _has_leaves(operand_type(op.args[0])) and op.result.type is not T.Any
     arrays = op.args[:1] if op.fn is getattr else op.args[: array_arguments(op.fn) or 1]
     return all(_array_like(operand_type(a)) for a in arrays)
+
+
+def may_apply(op: Op, certain: bool) -> bool:
+    """With `certain` false this is run time: the rule takes what it gets."""
+    return applies(op) or not (certain or _is_of_code(op))
+
+
+def _is_of_code(op: Op) -> bool:
+    """What the rule takes for an array is a class, or an object of one written in Python: its own code says
+    what is done."""
+    cls = T.cls_of(operand_type(op.args[0])) if op.args else None
+    own = cls is not None and (issubclass(cls, type) or bool(cls.__flags__ & HEAPTYPE))
+    return own and not issubclass(cls, (np.ndarray, list, tuple, dict, int, float, complex))  # type: ignore[arg-type]
 
 
 def _has_leaves(items: T.Type) -> bool:

@@ -162,17 +162,22 @@ def vjp(f: Callable[..., Any], *args: Any, has_aux: bool = False, **kwargs: Any)
     except BaseException as error:
         show_users_frames(error)
         raise
-    if not has_aux:
-        return y, pullback
-    return value_of_pair(y), functools.partial(_pull_value, pullback), y[1]
+    return _with_aux(y, pullback) if has_aux else (y, pullback)
+
+
+def _with_aux(pair: Any, pullback: Callable[[Any], tuple[Any, ...]]) -> tuple[Any, ...]:
+    return value_of_pair(pair), functools.partial(_pull_value, pullback), pair[1]
 
 
 def _pull_value(pullback: Callable[[Any], tuple[Any, ...]], ybar: Any) -> tuple[Any, ...]:
     return pullback((ybar, None))
 
 
-def _vjp_under(ctx: Any, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    return recurse(ctx, overdub, ADContext(), f, *args, **kwargs)
+def _vjp_under(
+    ctx: Any, f: Callable[..., Any], /, *args: Any, has_aux: bool = False, **kwargs: Any
+) -> Any:
+    y, pullback = recurse(ctx, overdub, ADContext(), f, *args, **kwargs)
+    return _with_aux(y, pullback) if has_aux else (y, pullback)
 
 
 # What another context does with these, where a program calls them: making a gradient is no part of the

@@ -22,7 +22,7 @@ from ctxdispatch_contexts.programs.activity import STORES, is_flat
 from ctxdispatch_contexts.programs.changes import out_of
 from ctxdispatch_contexts.programs.errors import DerivativeError, Ending, user_position
 from ctxdispatch_contexts.programs.followed import Followed
-from ctxdispatch_contexts.programs.operands import applies, row_for, rule_of
+from ctxdispatch_contexts.programs.operands import may_apply, row_for, rule_of
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
@@ -54,7 +54,7 @@ def static_rule(op: Op, active: set[Value], *, certain: bool = True) -> Any:
         return reverse_gradient
     if hashable(fn) and fn in SUMS and arguments(op) is not None:
         return reverse_sum
-    if rule_of(op) is not None and (applies(op) or not certain) and out_of(op) is None:
+    if rule_of(op) is not None and may_apply(op, certain) and out_of(op) is None:
         return reverse_structural
     return None
 
