@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.leaves import of_installed
+from ctxdispatch.ir.leaves import HEAP_TYPE, is_installed, of_installed
 from ctxdispatch.ir.values import hashable
 from ctxdispatch.ir.wrappers import called
 from ctxdispatch.ir.wrappers import class_attribute as class_attribute
@@ -229,6 +229,9 @@ def _held_datum(cls: type, name: str, value: Anything) -> Found:
 
 
 def _of_module(module: pytypes.ModuleType, name: str, path: Path | None, held: bool) -> Found:
+    computing = vars(module).get("__getattr__") if name not in vars(module) else None
+    if type(computing) is pytypes.FunctionType and not is_installed(computing.__code__.co_filename):
+        return UNKNOWN  # to look is to run it
     try:
         value = getattr(module, name)
     except AttributeError:
@@ -262,6 +265,9 @@ def _of_class(cls: type, name: str, path: Path | None, held: bool) -> Found:
     """Functions as they are. What else is made anew each time cannot be guarded."""
     if type(cls) not in (type, ABCMeta):
         return UNKNOWN
+    found = class_attribute(cls, name)
+    if found is not None and type(found).__flags__ & HEAP_TYPE and class_attribute(type(found), "__get__"):
+        return UNKNOWN  # to look is to run it
     value = getattr(cls, name, _MISSING)
     anew = value is not getattr(cls, name, _MISSING) and not _is_of_class(class_attribute(cls, name))
     if value is _MISSING or anew:

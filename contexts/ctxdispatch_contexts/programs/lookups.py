@@ -60,7 +60,7 @@ def _access(op: Op) -> Any:
 def _of(cls: type, name: str, method: str, plain: Any) -> Iterator[ClassHolds]:
     if class_attribute(cls, method) in (plain, vars(tuple).get(method)):
         yield from found_in(cls, method)
-    found = getattr(cls, name, ABSENT)
+    found = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), ABSENT)
     if found is ABSENT or type(found) is MemberDescriptorType:
         yield from found_in(cls, name)
         if method == "__getattribute__":

@@ -44,6 +44,10 @@ def _is_name(operand: Operand, name: str) -> bool:
     return isinstance(operand, Const) and type(operand.value) is str and operand.value == name
 
 
+def _is_free(cls: type | None, name: str) -> bool:
+    return cls is not None and not any(name in vars(base) for base in cls.__mro__)
+
+
 class _Speller:
     def __init__(self, graph: Graph) -> None:
         self.graph, self.uses = graph, uses(graph)
@@ -66,7 +70,7 @@ class _Speller:
         if op.fn is not setattr:  # that is what `|=` gives back
             cls = T.cls_of(operand_type(owner))
             keys = self._keys(op, given)
-            if keys is None or not all(type(key) is str and not hasattr(cls, key) for key in keys):
+            if keys is None or not all(type(key) is str and _is_free(cls, key) for key in keys):
                 return False
             entries, emit = self._entries(block, op, given), emit_before(block, op)
             for key, value in entries.items():
