@@ -268,6 +268,19 @@ def only_used(type_: Type, names: set[Anything]) -> Type:
     return Held(type_.cls, kept, None, whole) if kept or whole else Exact(type_.cls)
 
 
+def names_in(type_: Type) -> Iterator[Anything]:
+    """Of all fields, at any depth."""
+    for each in type_.items if isinstance(type_, TupleOf) else ():
+        yield from names_in(each)
+    if isinstance(type_, Held):
+        if type_.whole:
+            yield KEYS
+        for name, each in type_.fields:
+            yield name
+            yield from names_in(each)
+        yield from names_in(type_.item or Never)
+
+
 def with_unset(type_: Type, unset: Set[tuple[type, str]]) -> Type:
     """The objects of each class of `unset`, at any depth, have no attribute of their own of that name."""
     if isinstance(type_, TupleOf):

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, jvp
+from ctxdispatch import grad, hessian, jvp
 from ctxdispatch_contexts.programs.errors import DerivativeError
 
 X = 2.0
@@ -146,3 +146,27 @@ class Method:
 @pytest.mark.parametrize("cls", [Static, Method])
 def test_static_methods_and_methods_are_told_apart(cls, read, mode):
     check_around(swapped, cls, read, mode)
+
+
+@pytest.mark.every(3)
+@pytest.mark.parametrize("mode", ["grad", "jvp", "hessian"])
+@pytest.mark.parametrize("read", READS)
+@pytest.mark.parametrize("cls", [Bare, Full, Below, Slots])
+def test_hidden_for_a_while(cls, read, mode):
+    cls = copies(cls)
+    o = cls()
+    f = made(o, READS[read])
+    for power in (None, 4, None, 5, 4, None):
+        if power is not None:
+            o.go = lambda x, power=power: x**power
+        elif "go" in vars(o):
+            del o.go
+        for _ in range(2):
+            wanted = (f(X + 1e-3) - 2 * f(X) + f(X - 1e-3)) / 1e-6
+            try:
+                if mode == "hessian":
+                    np.testing.assert_allclose(hessian(f)(X), wanted, rtol=1e-4)
+                else:
+                    check(f, mode)
+            except DerivativeError as error:
+                assert "hides the method of its class" in str(error)

@@ -24,8 +24,8 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.cells import items_of
 from ctxdispatch.passes.generators import as_list
-from ctxdispatch.passes.guards import CodeIs, DefaultsAre
-from ctxdispatch.passes.held import guardable, unset_in
+from ctxdispatch.passes.guards import CodeIs, DefaultsAre, OfType
+from ctxdispatch.passes.held import guardable, names_in, unset_in
 from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
@@ -303,6 +303,8 @@ def inline_entry(prepared: Prepared, block: Block, op: Op, entry: Entry) -> Bloc
         prepared.assume(guard)
     for type_ in program.types:
         prepared.unset.update(unset_in(type_))
+    for type_ in (*program.types, *[g.type for g in program.guards if isinstance(g, OfType)]):
+        prepared.read.update(names_in(type_))  # that the program reads
     cells = [Const(c) for c in entry.source.cells]
     return _splice(prepared, block, op, clone(program.graph), args, cells, (*chain, entry))
 

@@ -30,6 +30,7 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.expected import Unexpected
+from ctxdispatch.passes.held import names_in
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, carries
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects
@@ -88,7 +89,7 @@ class Leaving:
             return
         found = Owners(graph, own, graph.params[:leading], objects)
         if found.any:
-            self.names.update(*[_names(operand_type(p)) for p in own])
+            self.names.update(*[names_in(operand_type(p)) for p in own])
         again = not found.read or all(may_run_again(op, objects) for _, op in graph.ops())
         if found.doubtful or (found.asks and not (may and again)):
             self._unfit = unfit(graph, found.doubtful, _BY_ANOTHER_NAME)
@@ -162,16 +163,6 @@ def _may_hold(type_: T.Type, cls: type) -> bool:
     if isinstance(type_, T.ArrayOf):
         return bool(type_.dtype.hasobject)
     return carries(type_) and not issubclass(cls, LEAVES)
-
-
-def _names(type_: T.Type) -> Iterator[Any]:
-    for each in type_.items if isinstance(type_, T.TupleOf) else ():
-        yield from _names(each)
-    if isinstance(type_, T.Held):
-        for name, each in type_.fields:
-            yield name
-            yield from _names(each)
-        yield from _names(type_.item or T.Never)
 
 
 # -- owners --------------------------------------------------------------------------------------------------
