@@ -141,7 +141,7 @@ class Prepared:
         """Whether the program of an entry is inlined: the context may know better."""
         opens = getattr(self.ruled, "ad_opens", None)
         own = opens is not None and not opens(entry, program)
-        op.again = own and may_run_later(program, self.graph, self.later)
+        op.again = own and may_run_later(op, program, self.graph, self.later)
         return not op.again
 
     def keeps(self, callee: Any) -> bool:

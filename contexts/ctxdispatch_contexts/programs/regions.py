@@ -21,13 +21,14 @@ from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import passed
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
-from ctxdispatch.ir.leaves import is_leaf
+from ctxdispatch.ir.leaves import is_leaf, is_ours
 from ctxdispatch.ir.rewrite import clone, substitute
 from ctxdispatch.ir.values import Const, Position, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, DefaultsAre, Guard, PathIs, PathType
 from ctxdispatch.passes.parts import Part
 from ctxdispatch.passes.pure import PureFunction
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
@@ -197,23 +198,42 @@ def _is_of_outside(op: Op) -> bool:
     return not known
 
 
-def changes_outside(graph: Graph) -> bool:
-    """It changes what was there before, has another effect, or may do either out of sight."""
+def changes_outside(graph: Graph, but: Any = None) -> bool:
+    """It changes what was there before, has another effect, or may do either out of sight; `but` for calls
+    of this function."""
     objects = Objects(graph)
-    return any(
-        _is_of_outside(op) or sets_name(op) or moves_iterator(objects, op)
-        or any(map(is_outside, changed_objects(objects, op)))
-        for _, op in graph.ops()
-    )  # fmt: skip
+    return any(_changes(op, objects) for _, op in graph.ops() if but is None or op.fn is not but)
 
 
-def may_run_later(program: Program, around: Graph, later: bool) -> bool:
-    """Whether the program, which is called in `around`, gives the same once more, when that sweeps, and
-    nothing is another one then. `later`: what sweeps is a call of its own."""
+def _changes(op: Op, objects: Objects) -> bool:
+    if op.fn in (primitives.load_global, primitives.cell_get) or is_cached(op.fn):
+        return False
+    fact = fact_of(op.fn)
+    if sets_name(op) or (fact is not None and fact.effect):
+        return True
+    if T.Any in map(operand_type, op.args) and fact is not None:
+        return False  # what a sweep does with cotangents of which it does not know what they are
+    ours = is_ours(getattr(op.fn, "__module__", None))
+    moves = not ours and moves_iterator(objects, op)
+    return moves or runs_python(op) or any(map(is_outside, changed_objects(objects, op)))
+
+
+def may_run_later(op: Op, program: Program, around: Graph, later: bool) -> bool:
+    """Whether the program that `op` calls in `around` gives the same once more, when that sweeps, and nothing
+    is another one then. `later`: what sweeps is a call of its own."""
     if changes_outside(program.graph):
         return False
-    reads = any(True for _ in (*reads_of(program.guards), *_of_graph(program.graph)))
-    return not (reads and (later or changes_outside(around)))
+    graph = program.graph
+    reads = any(_loads(graph)) or any(reads_of(program.guards))
+    reads = reads or not all(_stays(read()) for read in _constants(graph))
+    return not (reads and (later or changes_outside(around, op.fn)))
+
+
+def _stays(value: Any) -> bool:
+    """A number, or a list that was written as one: what others have as well, a guard knows."""
+    if type(value) is list:
+        return all(type(item) in (int, bool) for item in value)
+    return type(value) in (float, complex) or issubclass(type(value), np.number)
 
 
 def is_scoped(op: Op) -> bool:
@@ -259,9 +279,18 @@ def _along(namespace: dict[str, Any], path: Sequence[str]) -> Any:
 
 
 def _of_graph(graph: Graph) -> Iterator[Callable[[], Any]]:
+    for op in _loads(graph):
+        yield functools.partial(_read, op.fn, *[a.value for a in op.args[:2]])  # type: ignore[union-attr]
+    yield from _constants(graph)
+
+
+def _loads(graph: Graph) -> Iterator[Op]:
     for _, op in graph.ops():
         if op.fn in _READS and all(isinstance(a, Const) for a in op.args[:2]):
-            yield functools.partial(_read, op.fn, *[a.value for a in op.args[:2]])  # type: ignore[union-attr]
+            yield op
+
+
+def _constants(graph: Graph) -> Iterator[Callable[[], Any]]:
     for block in graph.blocks:
         ends = block.terminator.operands() if block.terminator is not None else ()
         passed = [a for edge in block.edges() for a in edge.args]
