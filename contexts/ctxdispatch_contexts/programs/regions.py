@@ -211,11 +211,12 @@ def _changes(op: Op, objects: Objects) -> bool:
     fact = fact_of(op.fn)
     if sets_name(op) or (fact is not None and fact.effect):
         return True
+    if any(map(is_outside, changed_objects(objects, op))):
+        return True
     if T.Any in map(operand_type, op.args) and fact is not None:
         return False  # what a sweep does with cotangents of which it does not know what they are
     ours = is_ours(getattr(op.fn, "__module__", None))
-    moves = not ours and moves_iterator(objects, op)
-    return moves or runs_python(op) or any(map(is_outside, changed_objects(objects, op)))
+    return runs_python(op) or (not ours and moves_iterator(objects, op))
 
 
 def may_run_later(op: Op, program: Program, around: Graph, later: bool) -> bool:
