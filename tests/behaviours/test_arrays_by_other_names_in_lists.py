@@ -51,6 +51,20 @@ def stored(a):
     return kept[1, 2] + kept[0, 1]
 
 
+def program(name, maker):
+    """It, and differences of it."""
+
+    def f(x):
+        return MAKERS[maker](NAMES[name](x), x)
+
+    try:
+        f(X)
+    except (ValueError, TypeError, IndexError):
+        pytest.skip("NumPy makes no array of it")
+    wanted = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    return f, wanted
+
+
 MODES = {
     "grad": lambda f: grad(f)(X.copy()),
     "jvp": lambda f: np.array([jvp(f, (X.copy(),), (e,))[1] for e in np.eye(3)]),
@@ -63,14 +77,7 @@ MODES = {
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_derivatives(name, maker, mode):
-    def f(x):
-        return MAKERS[maker](NAMES[name](x), x)
-
-    try:
-        f(X)
-    except (ValueError, TypeError, IndexError):
-        pytest.skip("NumPy makes no array of it")
-    wanted = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    f, wanted = program(name, maker)
     for _ in range(3):
         try:
             found = MODES[mode](f)
@@ -84,14 +91,7 @@ def test_derivatives(name, maker, mode):
 @pytest.mark.parametrize("maker", MAKERS)
 @pytest.mark.parametrize("name", NAMES)
 def test_patterns(name, maker):
-    def f(x):
-        return MAKERS[maker](NAMES[name](x), x)
-
-    try:
-        f(X)
-    except (ValueError, TypeError, IndexError):
-        pytest.skip("NumPy makes no array of it")
-    wanted = [(f(X + 1e-6 * e) - f(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+    f, wanted = program(name, maker)
     try:
         found = jacobian_sparsity(f, X.copy())
     except SparsityError:

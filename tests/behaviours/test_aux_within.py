@@ -1,9 +1,9 @@
 """`grad` and its like with `has_aux`, and with keywords, within what is differentiated."""
 
-import numpy as np
 import pytest
 
-from ctxdispatch import grad, hessian, jvp, value_and_grad, vjp
+from ctxdispatch import grad, jvp, value_and_grad, vjp
+from tests.behaviours.number_checks import MODES, check
 
 X = 1.1
 
@@ -26,20 +26,9 @@ PROGRAMS = {
         *vjp(lambda a, k=1.0: (a**2 * k, a), x, has_aux=True, k=3.0)
     ),
 }
-MODES = {
-    "grad": lambda f: grad(f)(X),
-    "jvp": lambda f: jvp(f, (X,), (1.0,))[1],
-    "vjp": lambda f: vjp(f, X)[1](1.0)[0],
-    "hessian": lambda f: hessian(f)(X),
-}
 
 
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_derivatives(program, mode):
-    f = PROGRAMS[program]
-    wanted = (f(X + 1e-6) - f(X - 1e-6)) / 2e-6
-    if mode == "hessian":
-        wanted = (f(X + 1e-3) - 2 * f(X) + f(X - 1e-3)) / 1e-6
-    for _ in range(2):
-        np.testing.assert_allclose(MODES[mode](f), wanted, rtol=1e-4)
+    check(PROGRAMS[program], X, mode)

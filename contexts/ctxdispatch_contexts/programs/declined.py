@@ -60,10 +60,8 @@ def by_either(method: Any, reflected: Any, then: Any, a: Any, b: Any) -> Any:
     if issubclass(type(b), type(a)) and type(b) is not type(a):
         y = reflected(b, a)
         y = method(a, b) if y is NotImplemented else y
-    else:
-        y = method(a, b)
-        y = reflected(b, a) if y is NotImplemented else y
-    return then(a, b) if y is NotImplemented else y
+        return then(a, b) if y is NotImplemented else y
+    return by_left_first(method, reflected, then, a, b)
 
 
 def by_left_first(method: Any, reflected: Any, then: Any, a: Any, b: Any) -> Any:

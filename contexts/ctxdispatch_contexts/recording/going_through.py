@@ -122,7 +122,7 @@ def operands(
 def _holds_flat(value: Any) -> bool:
     """A sequence of which an array is made, with an iterator of another one for an array in it."""
     return type(value) in (list, tuple) and any(
-        type(item) is np.flatiter or (type(item) in (list, tuple) and _holds_flat(item)) for item in value
+        type(item) is np.flatiter or _holds_flat(item) for item in value
     )
 
 
