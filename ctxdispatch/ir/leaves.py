@@ -46,9 +46,14 @@ _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib"
 def of_installed(cls: type) -> bool:
     """A class of such a package, as it says."""
     name = cls.__module__
-    module = sys.modules.get(name) if type(name) is str else None
-    file = getattr(module, "__file__", None)
-    return type(file) is str and is_installed(file)
+    return is_installed(file_of(sys.modules.get(name) if type(name) is str else None))
+
+
+def file_of(module: Any) -> str:
+    """Where a module is from, as it holds it: one that computes its attributes is not asked. Empty where
+    there is none."""
+    file = vars(module).get("__file__") if issubclass(type(module), types.ModuleType) else None
+    return file if type(file) is str else ""
 
 
 def _permanent_function(f: types.FunctionType) -> bool:

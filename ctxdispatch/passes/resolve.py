@@ -269,7 +269,7 @@ def _of_class(cls: type, name: str, path: Path | None, held: bool) -> Found:
     if found is not None and type(found).__flags__ & HEAP_TYPE and class_attribute(type(found), "__get__"):
         return UNKNOWN  # to look is to run it
     value = getattr(cls, name, _MISSING)
-    anew = value is not getattr(cls, name, _MISSING) and not _is_of_class(class_attribute(cls, name))
+    anew = value is not getattr(cls, name, _MISSING) and not _is_of_class(found)
     if value is _MISSING or anew:
         return UNKNOWN
     if builtin(cls):

@@ -66,6 +66,17 @@ PROGRAMS = {
     "of a module, by getattr": lambda x: getattr(MODULE, "other", 1.0) * x * x,
     "twice": lambda x: A.d * x * A.d * x,
 }
+KEPT = types.SimpleNamespace(v=1.0)
+
+
+def leaves(x):
+    try:
+        KEPT.v = x * x
+        return KEPT.v * x
+    finally:
+        pass
+
+
 MODES = {
     "value_and_grad": lambda f: value_and_grad(f)(1.0)[0],
     "jvp": lambda f: jvp(f, (1.0,), (1.0,))[0],
@@ -77,6 +88,8 @@ MODES = {
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_run_as_often_as_plainly(program, mode):
+    """Also while something is left by an earlier run, which programs may read."""
+    grad(leaves)(1.5)
     f = PROGRAMS[program]
     COUNTER.n = 0
     wanted, often = f(1.0), COUNTER.n

@@ -165,12 +165,18 @@ def _step(op: Op) -> tuple[Callable[[Any, Any], Any], Any] | None:
         return _content, None
     if op.fn is primitives.load_global and type(key) is str:
         return primitives.load_global, key
-    of_module = T.cls_of(operand_type(op.args[0])) is ModuleType and type(key) is str
-    if op.fn is getattr and (of_module or place_of(op) is not None):
-        return getattr, key
+    if op.fn is getattr and T.cls_of(operand_type(op.args[0])) is ModuleType and type(key) is str:
+        return _of_module, key
+    if op.fn is getattr and place_of(op) is not None:
+        return object.__getattribute__, key  # as it holds it, too
     if op.fn is operator.getitem and type(key) in (str, int):
         return (operator.getitem, key) if T.cls_of(operand_type(op.args[0])) in (list, dict, tuple) else None
     return None
+
+
+def _of_module(module: ModuleType, name: str) -> Any:
+    """As it holds it: what it computes, nobody has left there, and to look would be to run it."""
+    return vars(module)[name]
 
 
 def _content(cell: CellType, key: None) -> Any:

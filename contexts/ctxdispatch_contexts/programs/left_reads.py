@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
-from ctxdispatch.ir.leaves import is_leaf, is_ours
+from ctxdispatch.ir.leaves import file_of, is_leaf, is_ours
 from ctxdispatch.ir.values import Const, Operand, Position, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import immutable
@@ -98,7 +98,7 @@ def _read(op: Op, file: str) -> Name | None:
         return variable(name, file if op.pos is None else op.pos.filename)
     owner = op.args[0].value if isinstance(op.args[0], Const) else None
     if type(owner) is ModuleType:
-        return variable(name, getattr(owner, "__file__", ""))
+        return variable(name, file_of(owner))
     return attribute(name, T.cls_of(T.operand_type(op.args[0])))
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.ir.leaves import is_ours, package_of
+from ctxdispatch.ir.leaves import file_of, is_ours, package_of
 from ctxdispatch.passes.cells import inner_codes
 from ctxdispatch_contexts.programs import c_objects
 from ctxdispatch_contexts.programs.errors import of_library
@@ -145,7 +145,7 @@ def _variables(f: FunctionType) -> Iterator[Any]:
         for name in names & space.keys():
             found = space[name]
             if type(found) is ModuleType:
-                if id(found) not in seen and not of_library(getattr(found, "__file__", None) or ""):
+                if id(found) not in seen and not of_library(file_of(found)):
                     seen.add(id(found))
                     spaces.append(vars(found))
             else:
@@ -157,4 +157,4 @@ def _is_library(cls: type) -> bool:
 
 
 def _file(cls: type) -> str:
-    return str(getattr(sys.modules.get(cls.__module__), "__file__", None) or "")
+    return file_of(sys.modules.get(cls.__module__))

@@ -152,5 +152,8 @@ def _content(cell: types.CellType) -> Any:
 
 
 def is_of_library(value: Any) -> bool:
-    module = getattr(value, "__module__", None) or getattr(value, "__name__", None)
+    if issubclass(type(value), types.ModuleType):  # which may compute its attributes
+        module = vars(value).get("__name__")
+    else:
+        module = getattr(value, "__module__", None) or getattr(value, "__name__", None)
     return str(module).partition(".")[0] in LIBRARIES

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch import Context
-from ctxdispatch.ir.leaves import package_of
+from ctxdispatch.ir.leaves import file_of, package_of
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import of_library
 from ctxdispatch_contexts.programs.kinds import is_floats
@@ -153,7 +153,7 @@ def _may_hold(cls: type) -> bool:
     library = package_of(cls)
     if library in _PLAIN or dataclasses.is_dataclass(cls):
         return True
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    file = file_of(sys.modules.get(cls.__module__))
     return library not in sys.stdlib_module_names and not (file and of_library(file))
 
 

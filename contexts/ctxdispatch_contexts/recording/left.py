@@ -27,7 +27,7 @@ from ctxdispatch.dispatch.reach import lookup, natively
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.dispatch.where import is_program, position_in
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.leaves import file_of, is_ours
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.programs import left_names
@@ -219,7 +219,7 @@ def _names(owner: Any, name: Any, at: Place) -> Iterable[Name]:
         of_object = left_names.attribute(name, None if is_class else type(owner))
         if type(owner) is not ModuleType:
             return [of_object]
-        return [of_object, left_names.variable(name, vars(owner).get("__file__", ""))]
+        return [of_object, left_names.variable(name, file_of(owner))]
     if at is None:
         return ()
     code, position = places.original(at[0]), position_in(*at)
