@@ -29,6 +29,12 @@ from ctxdispatch import (
 )
 
 
+class Doubling(collections.namedtuple("Base", "a b")):
+    """What it is given is not what it holds."""
+
+    _make = classmethod(lambda cls, items: tuple.__new__(cls, (2 * next(it := iter(items)), *it)))
+
+
 class Pair(NamedTuple):
     a: float
     rest: object
@@ -80,6 +86,7 @@ ARGUMENTS = {
         "a": [1.0, (2.0, {"c": np.ones((2, 1))})], "dims": (2, 3), "empty": [], "deep": ((3.0,),),
     },
     "tuple": lambda: (1.0, 2.0, 3),
+    "made otherwise": lambda: tuple.__new__(Doubling, (1.0, 2.0)),
     "named": lambda: Pair(1.0, Pair(2.0, [3.0, "x"])),
     "dataclass": lambda: Layer(2.0),
     "objects": lambda: [Layer(2.0), SimpleNamespace(x=1.0, n=2), Slotted(), Model()],

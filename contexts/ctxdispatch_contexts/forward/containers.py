@@ -33,7 +33,7 @@ from ctxdispatch_contexts.programs.containers import (
     is_sequence,
     sequence_and_int,
 )
-from ctxdispatch_contexts.programs.objects import keeps_attribute, names_of_class
+from ctxdispatch_contexts.programs.fresh_objects import keeps_attribute, names_of_class
 
 
 def _mirrored(shapes: Shapes, run: Companions, op: Op) -> None:

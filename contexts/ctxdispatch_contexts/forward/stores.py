@@ -38,8 +38,8 @@ from ctxdispatch_contexts.programs.changes import changed, changed_objects, may_
 from ctxdispatch_contexts.programs.followed import name_updates, parts
 from ctxdispatch_contexts.programs.following import Stored, find_followed
 from ctxdispatch_contexts.programs.forwarding import place_of
+from ctxdispatch_contexts.programs.fresh_objects import is_fresh
 from ctxdispatch_contexts.programs.methods import Method, join_methods
-from ctxdispatch_contexts.programs.objects import is_fresh
 from ctxdispatch_contexts.programs.operands import row_for
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.stand_ins import stands_in

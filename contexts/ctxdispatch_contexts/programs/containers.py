@@ -36,7 +36,8 @@ def rebuild(like: Any, items: list[Any]) -> Any:
         return items
     if isinstance(like, deque):
         return deque(items, like.maxlen)
-    return type(like)._make(items) if hasattr(type(like), "_make") else tuple(items)  # not by a `__new__`
+    cls = type(like)
+    return tuple.__new__(cls if hasattr(cls, "_make") else tuple, items)  # not by code that the class has
 
 
 def with_attributes(value: Any, attributes: dict[str, Any]) -> Any:

@@ -27,7 +27,7 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.aggregates import is_plain, is_plain_attribute
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs.objects import is_fresh
+from ctxdispatch_contexts.programs.fresh_objects import is_fresh
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 

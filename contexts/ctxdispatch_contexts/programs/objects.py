@@ -13,20 +13,20 @@ import operator
 from abc import ABCMeta
 from collections.abc import Callable
 from inspect import isabstract
-from types import FunctionType, MemberDescriptorType, NoneType, SimpleNamespace
+from types import FunctionType, NoneType, WrapperDescriptorType
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.bytecode.lift import is_generator
-from ctxdispatch.facts import BINARY, COMPARISONS, SETS_ATTRIBUTE, UNARY, fact_of
+from ctxdispatch.facts import BINARY, COMPARISONS, UNARY, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.guards import AttrIs, PathIs
+from ctxdispatch.passes.guards import ABSENT, AttrIs, PathIs
 from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
@@ -246,9 +246,12 @@ def method_of_operator(prepared: Any, op: Op) -> tuple[FunctionType, list[Operan
     name, reflected = REFLECTED[op.fn]
     a, b = op.args
     first, second = _method(prepared, a, name), _method(prepared, b, reflected)
+    if _same_class(a, b) and op.fn not in COMPARISONS:
+        second = None  # it is asked once (The Python Language Reference, 3.3.8)
     if first is None and _is_numpys(a, b):
         return None
-    if operand_type(a) is T.Any or (first is None and second is None):
+    hidden = has_other(operand_type(a), name) or has_other(operand_type(b), reflected)
+    if hidden or operand_type(a) is T.Any or (first is None and second is None):
         return None  # run time knows
     if operand_type(b) is T.Any:
         if prepared.waits(op):
@@ -290,6 +293,16 @@ def method_of_type(type_: T.Type, name: str) -> FunctionType | None:
     return found if type(found) is FunctionType else None
 
 
+def has_other(type_: T.Type, name: str) -> bool:
+    """Whether the class has a say by something else: None, a partial, an object that is called, or the
+    `__eq__` that its `__ne__` asks."""
+    mro = getattr(T.cls_of(type_), "__mro__", ())
+    found = next((vars(base)[name] for base in mro if name in vars(base)), ABSENT)
+    if found is object.__ne__:
+        return method_of_type(type_, "__eq__") is not None
+    return found is not ABSENT and type(found) not in (FunctionType, WrapperDescriptorType)
+
+
 def _same_class(a: Operand, b: Operand) -> bool:
     return T.cls_of(operand_type(a)) is T.cls_of(operand_type(b))
 
@@ -329,72 +342,3 @@ def unpacked(sequence: Any, before: int, after: int | None) -> tuple[Any, ...]:
     if after is None:
         return primitives.unpack(sequence, before)
     return primitives.unpack_ex(sequence, before, after)
-
-
-# -- stores into what was just made --------------------------------------------------------------------------
-
-
-def is_fresh(graph: Graph, op: Op) -> bool:
-    """Whether the object that `op` stores an attribute of was made in this program and has not been given to
-    anything else before: then nobody sees the store but through the same value."""
-    target = op.args[0]
-    made = next(((b, o) for b, o in graph.ops() if target in o.results), None)
-    if made is None or not _stores_plainly(op, _class_of_new(made[1])):
-        return False
-    maker = made[0]
-    home = next(b for b, o in graph.ops() if o is op)
-    reaching = _blocks_before(graph, home, maker)
-    return not any(_gives_away(block, target, op if block is home else None) for block in reaching)
-
-
-def _class_of_new(op: Op) -> Operand | None:
-    """The class, where `op` makes an object without attributes."""
-    if op.fn is object.__new__:
-        return op.args[0]
-    return op.callee if op.fn is SimpleNamespace and not op.args else None
-
-
-def _stores_plainly(op: Op, made: Operand | None) -> bool:
-    """No code of the class takes part in the store."""
-    if not isinstance(made, Const) or not isinstance(op.args[1], Const):
-        return False
-    return keeps_attribute(made.value, op.args[1].value, op.fn)
-
-
-def keeps_attribute(cls: type, name: str, store: Any) -> bool:
-    """An object of the class holds what `store` stores in it: setattr, which a method of the class may do, or
-    object.__setattr__."""
-    code = store is setattr and type(class_attribute(cls, "__setattr__")) is FunctionType
-    found = class_attribute(cls, name)
-    return not code and (not hasattr(type(found), "__set__") or type(found) is MemberDescriptorType)
-
-
-def names_of_class(cls: type) -> set[str]:
-    """Of what it and its bases hold, but for what every class has."""
-    return {name for base in cls.__mro__[:-1] for name in vars(base)} - {"__dict__", "__weakref__"}
-
-
-def _blocks_before(graph: Graph, home: Block, maker: Block) -> set[Block]:
-    """Blocks between the making and the store."""
-    preds = graph.predecessors()
-    seen, work = {home}, [home] if home is not maker else []
-    while work:
-        for pred, _ in preds[work.pop()]:
-            if pred not in seen:
-                seen.add(pred)
-                if pred is not maker:
-                    work.append(pred)
-    return seen | {maker}
-
-
-_HARMLESS = SETS_ATTRIBUTE | {getattr}
-
-
-def _gives_away(block: Block, target: Operand, until: Op | None) -> bool:
-    for op in block.ops:
-        if op is until:
-            return False
-        if any(a is target for a in op.args[1:]) or (target in op.args and op.fn not in _HARMLESS):
-            return True
-    edges = [a for e in block.edges() for a in e.args]
-    return until is None and target in edges

@@ -29,7 +29,7 @@ from ctxdispatch_contexts.programs import replaced
 from ctxdispatch_contexts.programs.contained import is_contained, may_be_contained
 from ctxdispatch_contexts.programs.derived import entry_of
 from ctxdispatch_contexts.programs.errors import DerivativeError
-from ctxdispatch_contexts.programs.objects import REFLECTED, is_made_by_init, method_of_type
+from ctxdispatch_contexts.programs.objects import REFLECTED, has_other, is_made_by_init, method_of_type
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -146,7 +146,8 @@ class Returns:
 
     def _of_operator(self, operator: Any, types: Sequence[T.Type]) -> T.Type | None:
         """Where one class decides: the left one's, or the right one's where that has no such method."""
-        found = [method_of_type(t, name) for t, name in zip(types, REFLECTED[operator], strict=True)]
+        asked = list(zip(types, REFLECTED[operator], strict=True))
+        found = [None if any(has_other(*each) for each in asked) else method_of_type(*each) for each in asked]
         left, right = map(T.cls_of, types)
         if found[0] is not None and (found[1] is None or left is right) and right is not None:
             cls, name, method, order = left, REFLECTED[operator][0], found[0], types

@@ -29,7 +29,7 @@ from ctxdispatch.passes.python_types import extends
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.declined import by_left_alone
-from ctxdispatch_contexts.programs.objects import REFLECTED, method_of_type
+from ctxdispatch_contexts.programs.objects import REFLECTED, has_other, method_of_type
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -108,7 +108,7 @@ def _in_place(prepared: Prepared, op: Op) -> bool:
     """On an object whose class has Python methods for it, or for the operator itself."""
     name = f"__{op.fn.__name__.rstrip('_')}__"
     cls = T.cls_of(operand_type(op.args[0]))
-    if cls is None:
+    if cls is None or has_other(operand_type(op.args[0]), name):
         return False
     own, binary = class_attribute(cls, name), INPLACE[op.fn]
     if type(own) is FunctionType:
@@ -177,7 +177,7 @@ def _truth(prepared: Prepared, op: Op) -> bool:
             op.args = [Const(found), Const(_TRUTH[op.fn]), *op.args]
             op.callee, op.syntax = Const(by), False
             return True
-        if found is not None:
+        if has_other(operand_type(op.args[0]), name) or found is not None:
             return False
         prepared.assume_all(_lacks(cls, name))
     return False

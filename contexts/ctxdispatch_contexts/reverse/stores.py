@@ -43,7 +43,7 @@ from ctxdispatch_contexts.programs.changes import (
     sets_name,
 )
 from ctxdispatch_contexts.programs.forwarding import Place, opens_namespace, place_of
-from ctxdispatch_contexts.programs.objects import is_fresh
+from ctxdispatch_contexts.programs.fresh_objects import is_fresh
 from ctxdispatch_contexts.programs.order import Order, uses
 from ctxdispatch_contexts.programs.other_names import classes_in
 from ctxdispatch_contexts.programs.out_of_sight import runs_python

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ctxdispatch_contexts.programs.apart import apart
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.derived import Gradient, gradient
 from ctxdispatch_contexts.programs.errors import user_position
 from ctxdispatch_contexts.sparsity.errors import SparsityError, described
@@ -172,7 +173,7 @@ class _Places:
         if isinstance(v, dict):
             return self._in_place_of(v, {k: self.inputs(x) for k, x in v.items()})
         if isinstance(v, (list, tuple)):
-            return self._in_place_of(v, _like(v, [self.inputs(x) for x in v]))
+            return self._in_place_of(v, rebuild(v, [self.inputs(x) for x in v]))
         if isinstance(v, np.ndarray):
             ids = np.arange(self.next, self.next + v.size, dtype=np.int32).reshape(v.shape)
             self.next += v.size
@@ -190,7 +191,7 @@ class _Places:
         if isinstance(v, dict):
             return {k: self.others(x) for k, x in v.items()} if type(v) is dict else v
         if type(v) in (list, tuple) or (isinstance(v, tuple) and hasattr(v, "_make")):
-            return _like(v, [self.others(x) for x in v])
+            return rebuild(v, [self.others(x) for x in v])
         if isinstance(v, np.ndarray):
             unknown = v.dtype.kind in "fc" and not self.run.local
             return self._array(v, ()) if unknown else self._known(v)
@@ -209,10 +210,6 @@ class _Places:
 
 
 SHARED = "two arguments share memory, and one is changed in place; give one of them as a copy (`x.copy()`)"
-
-
-def _like(v: Any, items: list[Any]) -> Any:
-    return type(v)._make(items) if hasattr(v, "_make") else type(v)(items)
 
 
 # -- the run -------------------------------------------------------------------------------------------------
@@ -239,7 +236,7 @@ def frozen_result(run: Executor, out: Any) -> Any:
         sample = np.array(out.sample, order="C")
         return Array(sample, Memory(sample, tuple(np.array(t, order="C") for t in out.terms)))
     if isinstance(out, (list, tuple)):
-        return _like(out, [frozen_result(run, x) for x in out])
+        return rebuild(out, [frozen_result(run, x) for x in out])
     if isinstance(out, dict):
         return {k: frozen_result(run, x) for k, x in out.items()}
     return out

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.sparsity.errors import REMEDY
 from ctxdispatch_contexts.sparsity.indexsets import Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, Delta, kind
@@ -267,7 +268,7 @@ class Joiner:
             items = [self.value(x, y) for x, y in zip(a, b, strict=True)]
             if all(x is y for x, y in zip(items, a, strict=True)):
                 return a
-            return type(a)._make(items) if hasattr(a, "_make") else tuple(items)
+            return rebuild(a, items)
         if type(a) in (list, dict, deque, types.CellType):
             return self._container(a, b)
         if type(a) is types.FunctionType:

@@ -86,7 +86,8 @@ class _Binary:
             return True
         if left is right or not issubclass(right, left):
             return False
-        return self.comparison or lookup(right, self.reflected) is not lookup(left, self.reflected)
+        others, own = (lookup(cls, self.reflected, ABSENT) for cls in (right, left))
+        return self.comparison or others is not own
 
 
 def _in_python(cls: type, name: str) -> bool:
