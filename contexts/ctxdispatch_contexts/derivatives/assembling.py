@@ -48,9 +48,12 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 
 def conditions(x, condlist):
-    """A list of masks, of one where there is no list."""
-    single = np.ndim(condlist) == 0 or (np.ndim(condlist[0]) == 0 and x.ndim != 0)
-    return [np.asarray(c, bool) for c in ([condlist] if single else condlist)]
+    """A list of masks, of one where there is no list; told by types, which are known before the run."""
+    if isinstance(condlist, (bool, np.bool_)):
+        return [np.asarray(condlist)]
+    if x.ndim != 0 and not isinstance(condlist[0], (list, np.ndarray)):
+        return [np.asarray(condlist, bool)]
+    return [np.asarray(c, bool) for c in condlist]
 
 
 def piece(x, mask, function, args, kw):

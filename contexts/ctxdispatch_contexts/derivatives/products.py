@@ -238,8 +238,9 @@ def linalg_cross(g, y, x1, x2, /, *, axis=-1):
 @vjp(np.convolve, arrays=2, multilinear=(0, 1))
 def convolve(g, y, a, v, mode="full"):
     g = widened(g, a.size, v.size, mode)
-    return (np.convolve(g, v[::-1])[v.size - 1 : v.size - 1 + a.size],
-            np.convolve(g, a[::-1])[a.size - 1 : a.size - 1 + v.size])  # fmt: skip
+    ga = np.convolve(g, np.ravel(v)[::-1])[v.size - 1 : v.size - 1 + a.size]
+    gv = np.convolve(g, np.ravel(a)[::-1])[a.size - 1 : a.size - 1 + v.size]
+    return (ga.reshape(a.shape), gv.reshape(v.shape))  # a number is an array of one
 
 
 def widened(g, n, m, mode):

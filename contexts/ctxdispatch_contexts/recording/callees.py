@@ -73,6 +73,10 @@ class Callee(NamedTuple):
     """So many leading arguments are arrays: it makes arrays of numbers and lists there."""
     code: Any
     """The Python code behind a function of NumPy's that a C object stands for."""
+    followed: bool
+    """That is what runs, and asks by itself what its operands are."""
+    follows: Any
+    """The Python function that does what it does, where it calls what it is given."""
     asks: str
     """The method of operands that NumPy calls in its place, or nothing."""
     takes_arrays: bool
@@ -122,6 +126,7 @@ def _look_at(callee: Any) -> Callee:
     )  # fmt: skip
     by_array = issubclass(type(callee), (np.ufunc, Primitive)) or callee is np.broadcast_arrays
     code = getattr(callee, "_implementation", None)
+    code = code if type(code) is types.FunctionType else None
     return Callee(
         fact=(fact := fact_of(callee)),
         moves=_moves(callee, row),
@@ -135,7 +140,9 @@ def _look_at(callee: Any) -> Callee:
         view=has_hash and callee in VIEWS,
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
-        code=code if type(code) is types.FunctionType else None,
+        code=code,
+        followed=code is not None and not known,
+        follows=table.lowering(callee) if known and fact is not None and fact.calls else None,
         asks=(asks := _asks(callee, has_hash)),
         takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
         looks=looking.methods(fact),

@@ -230,13 +230,20 @@ def _operated(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         found = overrides.answered(ctx, callee, known.asks, args, kwargs)
         if found is not NotImplemented:
             return found
-    if known.code is not None and any(map(has_methods_of_arrays, map(type, (*args, *kwargs.values())))):
+    if known.code is not None and _asks_its_operands(known, args, kwargs):
         return resolve(ctx, known.code)(*args, **kwargs)
     if (code := conversions.as_code(callee, args)) is not None:
         return resolve(ctx, code)(*args, **kwargs)
     args, kwargs = conversions.converted(ctx, callee, known, args, kwargs)
     run = unknown.watched(ctx, callee, known, run, args, kwargs)
     return _computed(ctx, callee, known, run, args, kwargs)
+
+
+def _asks_its_operands(known: Callee, args: Args, kwargs: Kwargs) -> bool:
+    """Its code in Python asks what objects are, or for methods that they have."""
+    if known.followed and has_within((args, kwargs), conversions.is_object):
+        return True
+    return any(map(has_methods_of_arrays, map(type, (*args, *kwargs.values()))))
 
 
 def _of_attribute(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs) -> Any:

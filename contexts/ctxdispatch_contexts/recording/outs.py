@@ -51,7 +51,7 @@ def into(ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
 def is_looked_into(ctx: Any, callee: Any) -> bool:
     """Its stores are those that its Python code makes."""
     known = look_at(callee)
-    return known.code is not None and not (known.known or ctx.record.context.ad_ruled(callee))
+    return known.followed and not ctx.record.context.ad_ruled(callee)
 
 
 def _computes_partly(callee: Any) -> bool:
