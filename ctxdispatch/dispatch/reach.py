@@ -179,7 +179,7 @@ def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
 
 def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
     init = lookup(cls, "__init__")
-    if cls.__new__ is NEW and type(init) is types.FunctionType:
+    if cls.__new__ is NEW and type(init) is types.FunctionType and special(cls, "__del__") is None:
         call: Any = type(cls).__call__
         known = Initialiser(call, init, engine.resolve(ctx, init), engine)
         return functools.partial(_construct_known, engine, ctx, cls, known)
@@ -195,7 +195,7 @@ def _construct(engine: Engine, ctx: Any, cls: type, /, *args: Any, **kwargs: Any
     if is_python(lookup(cls, "__new__")):
         make = engine.resolve(ctx, new)
     else:
-        make = new if own is None else own(ctx, new)
+        make = new if own is None else own(ctx, new, cls)
     made = make(cls, *args, **kwargs)
     if issubclass(type(made), cls):
         init = special(type(made), "__init__")

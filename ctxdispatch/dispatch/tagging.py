@@ -103,7 +103,7 @@ class Tagging(Context):
         found = self._run.__dict__.get("shadows")
         return found or self._run.__dict__.setdefault("shadows", Shadows())  # type: ignore[no-any-return]
 
-    def _new(self, new: Any) -> Any:
+    def _new(self, new: Any, cls: type) -> Any:
         """What makes an instance in place of `new`, which is C code; the tags of what it is given are beside
         what it made."""
         return functools.partial(_made, Call(self, _itself, _itself, new))

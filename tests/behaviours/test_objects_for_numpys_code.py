@@ -36,7 +36,9 @@ class Sequence:
 
 CLASSES = {"poly1d": np.poly1d, "array": Sampled, "sequence": Sequence}
 IN_PYTHON = sorted(
-    name for name in dir(np) if hasattr(getattr(np, name), "_implementation") and not name.startswith(("save", "array", "bincount"))
+    name
+    for name in dir(np)
+    if hasattr(getattr(np, name), "_implementation") and not name.startswith(("save", "array", "bincount"))
 )
 OPERANDS = {
     "alone": lambda x: [],

@@ -80,7 +80,8 @@ class EntryReads:
 
     def _path(self, operand: Operand) -> Path | None:
         if isinstance(operand, Value):
-            return self._known.get(operand) if carries(operand.type) else None
+            holds = carries(operand.type) or T.cls_of(operand.type or T.Any) is type
+            return self._known.get(operand) if holds else None
         leaf = is_leaf(operand.value) and type(operand.value) is not ModuleType  # `sys` has all others
         known = leaf or isinstance(operand.value, _OURS)
         return None if known else Path(operand.value)
@@ -167,6 +168,8 @@ def _step(op: Op) -> tuple[Callable[[Any, Any], Any], Any] | None:
         return primitives.load_global, key
     if op.fn is getattr and T.cls_of(operand_type(op.args[0])) is ModuleType and type(key) is str:
         return _of_module, key
+    if op.fn is getattr and T.cls_of(operand_type(op.args[0])) is type and type(key) is str:
+        return class_attribute, key
     if op.fn is getattr and place_of(op) is not None:
         return object.__getattribute__, key  # as it holds it, too
     if op.fn is operator.getitem and type(key) in (str, int):

@@ -27,6 +27,7 @@ from ctxdispatch_contexts.programs.activity import has_derivative
 from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.derived import DerivedSource, entry_of
 from ctxdispatch_contexts.programs.dispatched import is_left_to_engine
+from ctxdispatch_contexts.programs.ending import ended_by
 from ctxdispatch_contexts.programs.errors import (
     OWN_FILES,
     DerivativeError,
@@ -88,6 +89,8 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
         return _without_program(op)
     if _makes_objects(op) or _may_pick_objects(op):
         return Reason(f"{described(fn)} may be given, or make, arrays of objects", "use float arrays")
+    if _is_ended_by_code(op):
+        return Reason("objects with a `__del__` are made here, which runs when nobody has them", _NO_DEL)
     if _changes_code(op):
         return Reason("a class, module or function is given other code here", "give it that beforehand")
     if fn is builtins.type and len(op.args) > 1:
@@ -111,6 +114,7 @@ def _unknown_call(op: Op) -> Reason:
 
 
 _SIMPLER = "write it with operations on arrays made here, each by one name"
+_NO_DEL = "write what it does where it is to be done"
 _KNOWN = "call it by the name that its module gives it, on arrays, lists and dicts"
 
 
@@ -233,6 +237,12 @@ def _is_class(callee: Any) -> bool:
     """Of Python code, that is called as it is: no program says what its objects hold."""
     made = issubclass(type(callee), type) and bool(callee.__flags__ & HEAPTYPE)
     return made and not has_derivative(callee)
+
+
+def _is_ended_by_code(op: Op) -> bool:
+    """It makes an object that does something when nothing refers to it: a program keeps some for longer."""
+    cls = op.args[0].value if op.fn is object.__new__ and isinstance(op.args[0], Const) else op.fn
+    return ended_by(cls) is not None
 
 
 def _is_without_form(callee: Any) -> bool:

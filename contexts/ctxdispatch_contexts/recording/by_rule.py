@@ -26,8 +26,9 @@ from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, given, user_position
 from ctxdispatch_contexts.programs.kinds import is_of_objects
 from ctxdispatch_contexts.recording import arrays, buffers, conversions, records, unknown
-from ctxdispatch_contexts.recording.callees import SLOT, Callee
+from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import NUMBERS, listed, snapshot
+from ctxdispatch_contexts.recording.spellings import SLOT
 from ctxdispatch_contexts.recording.subclasses import of_subclasses, plain
 
 Run = Callable[..., Any]

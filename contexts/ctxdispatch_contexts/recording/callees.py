@@ -23,15 +23,12 @@ from ctxdispatch.dispatch import moving
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.strip import gives_items
 from ctxdispatch.facts import (
-    ARITHMETIC,
     ATTRIBUTES,
     BINARY,
-    COMPARISONS,
     INPLACE,
     ITEMS,
     NAMESPACES,
     SET_OPERATORS,
-    SIGNS,
     VIEWS,
     Fact,
     Shares,
@@ -43,10 +40,11 @@ from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_derivative, has_zero_derivative
 from ctxdispatch_contexts.programs.converting import DISPATCHED, FUNCTION, UFUNC, takes_arrays
-from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
+from ctxdispatch_contexts.programs.ending import ended_by, may_compute
 from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.programs.remembered import EQUALITIES
 from ctxdispatch_contexts.recording import looking
+from ctxdispatch_contexts.recording.spellings import UFUNCS
 
 
 class Callee(NamedTuple):
@@ -77,6 +75,8 @@ class Callee(NamedTuple):
     """That is what runs, and asks by itself what its operands are."""
     follows: Any
     """The Python function that does what it does, where it calls what it is given."""
+    ends: bool
+    """It is a class of objects that compute when nothing refers to them."""
     asks: str
     """The method of operands that NumPy calls in its place, or nothing."""
     takes_arrays: bool
@@ -141,8 +141,9 @@ def _look_at(callee: Any) -> Callee:
         of_math=getattr(callee, "__module__", None) in ("math", "cmath"),
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code,
-        followed=code is not None and not known,
+        followed=code is not None and (not known or code.__code__.co_filename == _POLYNOMIALS),
         follows=table.lowering(callee) if known and fact is not None and fact.calls else None,
+        ends=(ending := ended_by(callee)) is not None and may_compute(ending.__code__),
         asks=(asks := _asks(callee, has_hash)),
         takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
         looks=looking.methods(fact),
@@ -152,9 +153,13 @@ def _look_at(callee: Any) -> Callee:
         by_key=looking.looks_up(callee, fact),
         through=_through(fact) if type(callee) is types.BuiltinFunctionType else 0,
         texts=looking.makes_texts(fact),
-        keeps=_kept(fact),
+        keeps=_kept(callee, fact),
         least=least(callee),
     )
+
+
+_POLYNOMIALS = np.poly1d.__init__.__code__.co_filename
+"""The functions of this file ask whether they are given polynomials, and give some then."""
 
 
 def _iterates(callee: Any) -> bool:
@@ -167,7 +172,10 @@ def _through(row: Fact | None) -> int:
     return max(row.iterates.positions, default=-1) + 1
 
 
-def _kept(fact: Fact | None) -> Any:
+def _kept(callee: Any, fact: Fact | None) -> Any:
+    """Displays store into what they are making (`[*a]`, `f(*a)`), which nobody has yet."""
+    if getattr(callee, "__module__", None) == primitives.__name__:
+        return 0
     if fact is None or not (fact.keeps and fact.stores.has(0)):
         return 0
     return {"1": 1, "2": 2, "1 2": 2}.get(str(fact.keeps), fact.keeps)
@@ -327,56 +335,6 @@ def _is_native(found: Any) -> bool:
 
 
 _NUMERIC = (np.ndarray, np.flatiter, float, complex, np.generic, int)
-
-# -- spellings -----------------------------------------------------------------------------------------------
-
-SLOT = type(np.ndarray.__add__)
-_SPELLINGS: dict[Any, Any] = {
-    found: getattr(operator, name)
-    for cls in (np.ndarray, np.flatiter)
-    for name in dir(operator)
-    if name.startswith("__") and (found := cls.__dict__.get(name)) is not None
-}
-
-
-def is_call_of_first(slot: Any, args: tuple[Any, ...]) -> bool:
-    """f.__call__(..) is f(..), where that is the slot of f's class itself."""
-    if slot.__name__ != "__call__" or slot.__objclass__ is type or not args:
-        return False
-    return next((vars(c)["__call__"] for c in type(args[0]).__mro__ if "__call__" in vars(c)), None) is slot
-
-
-def spelled(callee: Any) -> Any:
-    """Methods of arrays that are operators, as those."""
-    return _SPELLINGS.get(callee, callee) if type(callee) is SLOT else callee
-
-
-class _Asked(np.ndarray):
-    def __array_ufunc__(self, ufunc: Any, *args: Any, **kwargs: Any) -> Any:
-        return ufunc
-
-
-_ASKED: Any = np.zeros(1).view(_Asked)
-UFUNCS: dict[Any, Any] = {
-    **{f: f(_ASKED, _ASKED) for f in (*ARITHMETIC, *COMPARISONS)},
-    **{f: f(_ASKED) for f in (*SIGNS, operator.abs)},
-}
-"""Which ufunc an operator is on arrays: NumPy says it itself."""
-_SLOTS = frozenset({operator.getitem, operator.setitem})
-
-
-def of_slot(record: Any, callee: Any, args: tuple[Any, ...]) -> Any:
-    """What a method of np.ndarray, `callee` as an operator, is on a subclass that has one of its own in
-    Python code: the operator would be that one again."""
-    if callee in _SLOTS:
-        return callee
-    if callee not in UFUNCS and record.any_active(args):
-        raise MissingRuleError(
-            f"np.ndarray's {callee.__name__}, called by the class {type(args[0]).__name__}, has no "
-            "derivative rule; use arrays of NumPy's own class (`np.asarray(x)`)",
-            user_position(),
-        )
-    return UFUNCS.get(callee, callee)
 
 
 def is_plain(value: Any) -> bool:

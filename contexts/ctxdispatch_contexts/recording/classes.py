@@ -12,8 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
+from ctxdispatch_contexts.programs import ending
 from ctxdispatch_contexts.programs.special_methods import LIBRARIES
 from ctxdispatch_contexts.recording import unseen
+from ctxdispatch_contexts.recording.callees import look_at
 
 Args = tuple[Any, ...]
 
@@ -44,8 +46,10 @@ def built(ctx: Any, body: Any, name: str, /, *bases: Any, **kwargs: Any) -> Any:
     return builtins.__build_class__(resolve(ctx, body), name, *bases, metaclass=followed, **kwargs)
 
 
-def made_by(ctx: Any, new: Any) -> Any:
+def made_by(ctx: Any, new: Any, cls: type) -> Any:
     """What makes an object, or a class, where no Python code does."""
+    if look_at(cls).ends:
+        raise ending.out_of_sight(cls)
     return resolve(ctx, new) if new is type.__new__ else new
 
 

@@ -35,6 +35,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.programs import ending
 from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.observed import with_notes
@@ -68,20 +69,18 @@ from ctxdispatch_contexts.recording import (
     unseen,
 )
 from ctxdispatch_contexts.recording.callees import (
-    SLOT,
     Callee,
     are_numbers,
     goes_through,
-    is_call_of_first,
     is_number_or_array,
     is_plain,
     look_at,
     moves,
-    spelled,
 )
 from ctxdispatch_contexts.recording.overrides import has_within
 from ctxdispatch_contexts.recording.record import Record
 from ctxdispatch_contexts.recording.refused import beyond, guarded, refused
+from ctxdispatch_contexts.recording.spellings import SLOT, is_call_of_first, spelled
 
 Run = Callable[..., Any]
 
@@ -171,6 +170,8 @@ def _written_down(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) 
 
 def _looked_at(ctx: Recording, callee: Any, run: Run, args: Args, kwargs: Kwargs) -> Any:
     known = look_at(callee)
+    if known.ends:
+        raise ending.out_of_sight(callee)
     fails = len(args) + len(kwargs) < known.least
     out = run(*args, **kwargs) if fails else _by_kind(ctx, callee, known, run, args, kwargs)
     if ctx.record.opaque and not ctx.record.closed:

@@ -178,17 +178,9 @@ def _number(*names: str) -> Convert:
 _KINDS = {"__float__": float, "__complex__": complex, "__index__": int}
 as_real = _number("__float__", "__index__")
 as_complex = _number("__complex__", "__float__", "__index__")
-def _as_it_is(ctx: Any, value: Any) -> Any:
-    return value
-
-
-def _no_polynomial(ctx: Any, value: Any) -> Any:
-    return value if issubclass(type(value), np.poly1d) else as_array(ctx, value)
-
-
 _PARTICULAR: tuple[tuple[Any, tuple[Convert, ...]], ...] = (
     (float, (as_real,)), (complex, (as_complex, as_real)), (cmath.rect, (as_real,)),
-    (math.ldexp, (as_real, _as_it_is)), (np.polyval, (as_array, _no_polynomial)),
+    (math.ldexp, (as_real, lambda ctx, value: value)),
     *((getattr(math, name), ()) for name in ("comb", "factorial", "gcd", "isqrt", "lcm", "perm")),
 )  # fmt: skip
 _BY_KIND: dict[str, tuple[Convert, ...]] = {"f": (_as(as_real),), "c": (_as(as_complex),), "O": ()}

@@ -21,8 +21,9 @@ from ctxdispatch_contexts.programs.errors import MissingRuleError, described, us
 from ctxdispatch_contexts.programs.owned import Table
 from ctxdispatch_contexts.programs.reaching import MOST, OURS, named
 from ctxdispatch_contexts.recording import conversions
-from ctxdispatch_contexts.recording.callees import SLOT, Callee
+from ctxdispatch_contexts.recording.callees import Callee
 from ctxdispatch_contexts.recording.leaves import NUMBERS
+from ctxdispatch_contexts.recording.spellings import SLOT
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

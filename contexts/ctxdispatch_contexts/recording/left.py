@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ctxdispatch.dispatch.reach import lookup, natively
+from ctxdispatch.dispatch.reach import lookup, natively, special
 from ctxdispatch.dispatch.strip import is_iterator
 from ctxdispatch.dispatch.where import is_program, position_in
 from ctxdispatch.ir import primitives
@@ -32,6 +32,7 @@ from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.c_objects import shows
+from ctxdispatch_contexts.programs.converting import is_of_python
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Place, left_here
 from ctxdispatch_contexts.programs.left_names import Name, Names
 from ctxdispatch_contexts.recording import hidden, places, windows
@@ -50,7 +51,10 @@ class Left(NamedTuple):
 
 
 class Note(NamedTuple):
-    """What was put into an owner, under a name or, in turn, without one; where that began."""
+    """What was put into an owner, under a name or, in turn, without one; where that began.
+
+    Objects are referred to weakly: what ends with their last reference (`__del__`, `finally` of a generator)
+    ends when it does in a plain run."""
 
     owner: Any
     name: str | None
@@ -79,14 +83,27 @@ def put(record: Any, owner: Any, value: Any, name: Any = None) -> None:
     value = owner if is_iterator(value) else value  # it is gone when the run ends, its items are there
     key = (id(owner), name) if type(name) is str else id(owner)
     found = record.kept.get(key)
-    if found is None:
+    if found is None or _owner(found) is None:
         own = is_ours(type(owner).__module__) or is_ours(type(value).__module__)
         place = None if own else _place()
-        record.kept[key] = Note(owner, None if key == id(owner) else name, [value], place)
-    elif found.at is not None and type(key) is int:
-        found.values.append(value)
-    elif found.at is not None:
-        found.values[0] = value
+        if place is not None:
+            of = owner if type(owner).__weakrefoffset__ == 0 else weakref.ref(owner)
+            record.kept[key] = Note(of, None if key == id(owner) else name, [_itself(value)], place)
+    elif type(key) is int:
+        found.values.append(_itself(value))
+    else:
+        found.values[0] = _itself(value)
+
+
+def _itself(value: Any) -> Any:
+    """A weak reference to an object that is kept as it is: others may be gone through."""
+    by_code = is_of_python(type(value)) and special(type(value), "__iter__") is None
+    return weakref.ref(value) if by_code and type(value).__weakrefoffset__ else value
+
+
+def _owner(note: Note) -> Any:
+    """None where it is gone."""
+    return note.owner() if type(note.owner) is weakref.ref else note.owner
 
 
 def _place() -> Place:
@@ -140,21 +157,25 @@ def leave(record: Any) -> None:
     """The run has ended."""
     notes = Counter(id(note.owner) for note in record.kept.values())
     for note, references in _references(record.kept.values()):
-        if note.at is not None and references - (notes[id(note.owner)] - 1) > _ALONE:
+        if references - (notes[id(note.owner)] - 1) > _ALONE:
             for part in filter(record.is_active, _parts(note.values)):
                 own = _own(windows.opened(record, part) if shows(type(part)) else part)
                 if id(own) not in record.memory.given:
-                    _enter(own, note.at, _names(note.owner, note.name, note.at))
+                    _enter(own, note.at, _names(_owner(note), note.name, note.at))
     record.kept.clear()
     for block, elements in record.memory.stored_outside():
         _enter(block.owner, block.at, _names(*block.by, block.at), elements)
 
 
 def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
-    """How many references there are to the owner, with those of the note and of counting."""
+    """How many references there are to the owner, with those of the note and of counting; of one referred to
+    weakly, which is there, any number."""
     for note in notes:
-        owner = note.owner
-        yield note, sys.getrefcount(owner)
+        held = note.owner
+        if type(held) is not weakref.ref:
+            yield note, sys.getrefcount(held)
+        elif held() is not None:
+            yield note, sys.maxsize
 
 
 _ALONE = next(_references([Note([], None, [], None)]))[1]
@@ -163,6 +184,7 @@ _ALONE = next(_references([Note([], None, [], None)]))[1]
 
 def _parts(values: list[Any]) -> Iterator[Any]:
     for value in values:
+        value = value() if type(value) is weakref.ref else value
         seen = issubclass(type(value), (np.ndarray, *NUMBERS, list, tuple, dict)) or shows(type(value))
         yield from leaves(value) if seen else hidden.held([value], _PARTS)
 

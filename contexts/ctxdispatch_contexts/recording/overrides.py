@@ -16,7 +16,8 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import bind, special
 from ctxdispatch_contexts.programs.converting import FUNCTION, UFUNC, leaves_operator
-from ctxdispatch_contexts.recording.callees import SLOT, UFUNCS, is_plain, of_slot
+from ctxdispatch_contexts.recording.callees import is_plain
+from ctxdispatch_contexts.recording.spellings import SLOT, UFUNCS, of_slot
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]

@@ -19,9 +19,10 @@ from ctxdispatch_contexts.programs.containers import rebuild, with_attributes
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.programs.opaque_values import fields
 from ctxdispatch_contexts.recording import stores
-from ctxdispatch_contexts.recording.callees import look_at, moves, spelled
+from ctxdispatch_contexts.recording.callees import look_at, moves
 from ctxdispatch_contexts.recording.leaves import another, is_number, leaves
 from ctxdispatch_contexts.recording.record import Record
+from ctxdispatch_contexts.recording.spellings import spelled
 from ctxdispatch_contexts.reverse.inserting import Insertion, skip
 from ctxdispatch_contexts.reverse.source_of_blocks import block_function
 from ctxdispatch_contexts.reverse.stopping import no_grad, stopped

@@ -240,7 +240,7 @@ def contains(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def _held_by_identity(run: Any, f: Any, owner: Any, item: Any) -> Any:
     numbers = (int, float, complex, np.generic, Scalar)
-    if all(isinstance(x, (*numbers, str, type(None))) for x in [*owner, item]):
+    if all(isinstance(x, (*numbers, str, type(None))) for x in [*iterable(run, owner), item]):
         test = operator.contains if hasattr(f, "__objclass__") else f  # the list stands for any container
         return run.scalar(test([run.sampled(x) for x in owner], run.sampled(item)), 0)
     return run.refuse(

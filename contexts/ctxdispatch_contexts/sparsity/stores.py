@@ -10,6 +10,7 @@ import numpy as np
 
 from ctxdispatch.facts import fact_of
 from ctxdispatch_contexts.programs.c_objects import SHOWN, is_opaque, reached, takes_address
+from ctxdispatch_contexts.programs.ending import ended_by
 from ctxdispatch_contexts.sparsity.errors import described
 from ctxdispatch_contexts.sparsity.indexsets import MOST_TERMS, Terms
 from ctxdispatch_contexts.sparsity.journal import Cursor, is_mutable
@@ -71,6 +72,8 @@ class Stores(Run):
 
     def born(self, out: Any) -> Any:
         """`out`, which is new if nobody else refers to it."""
+        if ended_by(type(out)) is not None:
+            self.refuse(f"objects of the class {type(out).__name__} have a `__del__`, which C code calls")
         if sys.getrefcount(out) <= FRESH and (is_mutable(out) or hasattr(out, "__next__")):
             self.journal.bear(out)
         return out
