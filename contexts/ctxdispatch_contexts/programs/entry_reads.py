@@ -45,9 +45,11 @@ class Path(NamedTuple):
     root: Any
     steps: tuple[tuple[Callable[[Any, Any], Any], Any], ...] = ()
 
-    def value(self, args: Sequence[Any]) -> Any:
+    def value(self, args: Sequence[Any] | None) -> Any:
         """What is there now; None where nothing is."""
-        found = args[self.root.number] if type(self.root) is Parameter else self.root
+        if type(self.root) is Parameter and args is None:
+            return None
+        found = args[self.root.number] if type(self.root) is Parameter else self.root  # type: ignore[index]
         try:
             for read, key in self.steps:
                 found = read(found, key)
@@ -109,8 +111,8 @@ class EntryReads:
     def __bool__(self) -> bool:
         return bool(self._alone or self._whole)
 
-    def values(self, args: Sequence[Any]) -> Iterator[Any]:
-        """All that is read, of these arguments."""
+    def values(self, args: Sequence[Any] | None) -> Iterator[Any]:
+        """All that is read, of these arguments, if any."""
         for path in self._alone.values():
             found = path.value(args)
             while found is not None:

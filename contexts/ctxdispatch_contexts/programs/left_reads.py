@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import BuiltinMethodType, CellType, FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,27 @@ from ctxdispatch_contexts.programs.regions import reads_of
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
     from ctxdispatch_contexts.programs.specialised import Specialised
+
+
+_followed: ContextVar[bool] = ContextVar("followed", default=False)
+
+
+@contextmanager
+def followed() -> Iterator[None]:
+    """The program that is called next is given what a recorded run follows: that knows what was left."""
+    token = _followed.set(True)
+    try:
+        yield
+    finally:
+        _followed.reset(token)
+
+
+def are_followed() -> bool:
+    """The arguments of the program that begins are: those of what it calls need not be."""
+    if not _followed.get():
+        return False
+    _followed.set(False)
+    return True
 
 
 class Reading:
@@ -58,10 +81,10 @@ class Reading:
         """Something is left under a name that it reads, or in what it knows."""
         return left_names.may_be_there(self.names)
 
-    def finds(self, args: Sequence[Any], may: bool) -> bool:
+    def finds(self, args: Sequence[Any] | None, may: bool) -> bool:
         """Something that is left is in reach of a call with these arguments, of which numbers and arrays are
         meant to be what they are, as is what they are differentiated by; or it `may` be, which cannot be
-        told."""
+        told. None: what the arguments hold is known to be as it should."""
         if not left_names.anything_left() or (may and not self._knows_code):
             return left_names.anything_left()
         kept = [value for value in self._entry.defaults() if value is not None]

@@ -193,7 +193,8 @@ def unless_left(program: Callable[..., Any], run: Any, reading: left_reads.Readi
 
     def asking(*args: Any) -> Any:
         try:
-            if not reading.finds(args, run is not None):
+            given = None if run is None and left_reads.are_followed() else args
+            if not reading.finds(given, run is not None):
                 return program(*args)
             if run is None:
                 raise left_here(reading.position() or user_position())

@@ -10,11 +10,13 @@ Invariant: going back, arrays are what they were when an entry was made, and aft
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.where import position_in
+from ctxdispatch_contexts.programs import left_names, left_reads
 from ctxdispatch_contexts.programs.errors import MutationError, Refused, place, user_position
 from ctxdispatch_contexts.recording.addresses import overlaps
 from ctxdispatch_contexts.recording.bars import Bars, lasting
@@ -68,7 +70,8 @@ class Tape(Bars):
         operands = plain(tuple(operands))
         wrt = tuple([i for i, operand in enumerate(operands) if self.any_active((operand,))])
         try:
-            y, pullback = call_with(self.context, callee, operands, kwnames, wrt)
+            with left_reads.followed() if left_names.anything_left() else nullcontext():
+                y, pullback = call_with(self.context, callee, operands, kwnames, wrt)
         except Exception as error:
             refuse_derivative(error, self.context, callee, operands, kwnames)
             raise
