@@ -1,5 +1,5 @@
-"""Work buffers that outlive runs: each run writes them before it reads them. What an earlier run has left there
-is no matter then, whatever reads it; where some of it is still there, the run is refused."""
+"""Work buffers that outlive runs: each run writes them before it reads them. What an earlier run has left
+there is no matter then, whatever reads it; where some of it is still there, the run is refused."""
 
 import numpy as np
 import pytest

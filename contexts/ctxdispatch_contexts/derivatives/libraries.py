@@ -23,7 +23,7 @@ RULES = {
     "scipy.special": "special_functions", "scipy.linalg": "scipy_linalg",
     "scipy.signal": "scipy_signal", "scipy.stats._stats_pythran": "scipy_normal",
     "scipy.stats._continuous_distns": "scipy_distributions",
-    "statistics": "python_statistics",
+    "statistics": "python_statistics", "numpy.random": "shuffling",
 }  # fmt: skip
 """The modules of rules, by library."""
 

@@ -59,7 +59,8 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         method, op.args = operator_method
         other = lowering(method)
         return Target(other if type(other) is FunctionType else method)
-    other = None if _has_rule_for(op) or out_of(op) is not None else lowering(fn, op.kwnames)
+    as_it_is = _has_rule_for(op) or out_of(op) is not None or _only_draws(op)
+    other = None if as_it_is else lowering(fn, op.kwnames)
     other = other or (row_of(GENERATORS, fn) if any(carries(operand_type(a)) for a in op.args) else None)
     if type(other) is FunctionType:
         return None if prepared.waits(op) or _leaves_items(op, prepared) else Target(other)
@@ -77,6 +78,13 @@ def callee_of(op: Op, prepared: Prepared) -> Target | None:
         prepared.assume(call_guard(type(fn)))
         return Target(call, [op.callee])
     return None
+
+
+def _only_draws(op: Op) -> bool:
+    """It changes a generator of random numbers, and is given nothing else that could have a derivative."""
+    fact = fact_of(op.fn) if hashable(op.fn) else None
+    draws = fact is not None and fact.repeats and fact.stores
+    return bool(draws) and not any(carries(operand_type(a)) for a in op.args[1:])
 
 
 def _has_rule_for(op: Op) -> bool:

@@ -74,7 +74,7 @@ class Callee(NamedTuple):
     followed: bool
     """That is what runs, and asks by itself what its operands are."""
     follows: Any
-    """The Python function that does what it does, where it calls what it is given."""
+    """The Python function that does what it does, where it calls what it is given, or stores into that."""
     ends: bool
     """It is a class of objects that compute when nothing refers to them."""
     asks: str
@@ -142,7 +142,7 @@ def _look_at(callee: Any) -> Callee:
         arrays=_ALL if by_array else table.array_arguments(callee) if has_hash else 0,
         code=code,
         followed=code is not None and (not known or code.__code__.co_filename == _POLYNOMIALS),
-        follows=table.lowering(callee) if known and fact is not None and fact.calls else None,
+        follows=table.lowering(callee) if known and fact is not None and _is_followed(fact) else None,
         ends=(ending := ended_by(callee)) is not None and may_compute(ending.__code__),
         asks=(asks := _asks(callee, has_hash)),
         takes_arrays=bool(asks) or (has_hash and takes_arrays(callee)),
@@ -160,6 +160,10 @@ def _look_at(callee: Any) -> Callee:
 
 _POLYNOMIALS = np.poly1d.__init__.__code__.co_filename
 """The functions of this file ask whether they are given polynomials, and give some then."""
+
+
+def _is_followed(fact: Fact) -> bool:
+    return bool(fact.calls or (fact.stores and fact.repeats))
 
 
 def _iterates(callee: Any) -> bool:

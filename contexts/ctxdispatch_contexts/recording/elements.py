@@ -97,6 +97,7 @@ def _made(record: Record, y: Any, args: tuple[Any, ...], operands: tuple[Operand
     for arg in args:
         if type(arg) is np.ndarray:
             record.memory.note(arg)
+    record.memory.made(y)
     record.memory.activate(y)
     record.elements(y, args, operands)
 

@@ -290,8 +290,9 @@ class Memory:
         if id(block.owner) not in self._made and block.owner.dtype.kind in "fcu" and array.dtype.kind in "fc":
             block.mark(array, index)
 
-    def made(self, constant: Array) -> None:
-        self._made.add(id(constant))
+    def made(self, array: Array) -> None:
+        """By the run: what it stores there is left only where the array is put somewhere."""
+        self._made.add(id(array))
 
     def stored_outside(self) -> Iterator[tuple[Block, Array]]:
         """The memory that was there before the run, is no argument's, and into which it has stored what is

@@ -77,6 +77,8 @@ class Tape(Bars):
             raise
         y = self.own(callee, y, operands)
         made = self.made(y)
+        if made is y and type(y) is np.ndarray and y.base is None and not self.context.ad_ruled(callee):
+            self.memory.made(y)  # or an operand, which is active before
         if made is not None:
             self.entries.append(Call(y, made, Called(callee, kwnames, pullback), operands, place()))
         return y

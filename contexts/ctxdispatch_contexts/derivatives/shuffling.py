@@ -1,0 +1,29 @@
+"""Random orders of what is differentiated: `shuffle` and `permutation` of NumPy's generators.
+
+The order that is drawn depends on how many items there are, and not on what they are; it is that of whole
+numbers in their place, drawn by the same generator, which has the same state then.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ctxdispatch_contexts.derivatives.registry import lower
+
+
+@lower(np.random.Generator.shuffle, np.random.RandomState.shuffle)
+def shuffle(self, x, axis=0):
+    if isinstance(x, np.ndarray):
+        order = np.arange(x.shape[axis])
+        self.shuffle(order)
+        x[...] = np.take(x, order, axis)
+        return
+    order = np.arange(len(x))
+    self.shuffle(order)
+    x[:] = [x[i] for i in order]
+
+
+@lower(np.random.Generator.permutation, np.random.RandomState.permutation)
+def permutation(self, x, axis=0):
+    x = np.asarray(x)
+    return np.take(x, self.permutation(x.shape[axis]), axis)
