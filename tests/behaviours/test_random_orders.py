@@ -59,12 +59,17 @@ def permuted_list(rng, x):
     return sum(i * a for i, a in enumerate(rng.permutation(list(x))))
 
 
+def any_number(rng, x):
+    n = {"a": 3, "b": x}["a"]
+    return x[rng.permutation(n)] @ WEIGHTS[0]
+
+
 def numbers(rng, x):
     return x[rng.permutation(3)] @ WEIGHTS[0]
 
 
 PROGRAMS = [
-    an_array, rows, views, a_list, parts, permuted_array, permuted_rows, permuted_list, numbers,
+    an_array, rows, views, a_list, parts, permuted_array, permuted_rows, permuted_list, numbers, any_number,
 ]  # fmt: skip
 
 

@@ -25,5 +25,8 @@ def shuffle(self, x, axis=0):
 
 @lower(np.random.Generator.permutation, np.random.RandomState.permutation)
 def permutation(self, x, axis=0):
-    x = np.asarray(x)
-    return np.take(x, self.permutation(x.shape[axis]), axis)
+    whole = isinstance(x, (int, np.integer))
+    x = np.arange(x) if whole else np.asarray(x)
+    order = np.arange(x.shape[axis])
+    self.shuffle(order)
+    return order if whole else np.take(x, order, axis)
