@@ -109,11 +109,12 @@ def _masked(
     mask = np.ones([sizes[label] for label in space], bool)
     for a, labels in fixed:
         mask &= _aligned(_spread(a != 0, labels, sizes), list(dict.fromkeys(labels)), space)
-    at = dict(zip(space, np.nonzero(mask)))
+    at = dict(zip(space, np.nonzero(np.atleast_1d(mask))))
     shape = [sizes[label] for label in to]
     count = int(np.prod(shape))
     groups = np.ravel_multi_index([at[label] for label in to], shape) if to else np.zeros(mask.sum(), np.intp)
     ids = [t[tuple(at[label] for label in named)] for t in terms]
+    ids = [np.broadcast_to(each, groups.shape) for each in ids]  # a number has one
     return run.arena.unions(np.tile(groups, len(ids)), np.concatenate(ids), count).reshape(shape)
 
 
