@@ -5,6 +5,7 @@ from __future__ import annotations
 import array
 import functools
 import inspect
+import operator
 import struct
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType, WrapperDescriptorType
 from typing import Any
@@ -71,7 +72,9 @@ def _fits(function: Any, positional: int, kwnames: tuple[str, ...]) -> bool:
 
 @functools.lru_cache(4096)
 def _signature(function: Any) -> inspect.Signature | None:
-    """What it says of itself."""
+    """What it says of itself; a method that says nothing (`list.__getitem__`) is the operator of its name."""
+    if type(function) is MethodDescriptorType and getattr(function, "__text_signature__", None) is None:
+        function = vars(operator).get(function.__name__, function)
     try:
         return inspect.signature(function)
     except (ValueError, TypeError):

@@ -48,6 +48,7 @@ from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.operands import leaf_class
 from ctxdispatch_contexts.programs.optimise import optimise
 from ctxdispatch_contexts.programs.prepare import Prepared
+from ctxdispatch_contexts.programs.regions import Attempt
 from ctxdispatch_contexts.programs.rules import call_rule, item_of
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.reverse import ADContext, ReverseMode
@@ -60,7 +61,7 @@ class JacobianMode(Mode):
     """With respect to the arguments `wrt`; `single`: one Jacobian, not a tuple of them. `forward` None: what
     is cheaper, as far as the types say. `row_by_row`: in reverse mode one pullback for each element of the
     result, complex ones too, where the block of all may be larger than memory. `tier`: nothing may be
-    recorded."""
+    recorded. `region`: the program may be run in vain."""
 
     wrt: tuple[int, ...]
     single: bool = False
@@ -69,6 +70,10 @@ class JacobianMode(Mode):
     leading: int = 0
     row_by_row: bool = False
     tier: str | None = None
+    region: Attempt | None = None
+
+    def attempting(self) -> JacobianMode:
+        return replace(self, region=self.region or Attempt())
 
     def after(self, k: int, n: int) -> JacobianMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
@@ -115,7 +120,7 @@ class JacobianMode(Mode):
         graph = program.graph
         held = rests_on_held(program.guards)
         program.guards += optimise(graph, types, cells, program.untrusted, held)
-        return replace(program, types=program.types[: len(types)])
+        return self.of_region(replace(program, types=program.types[: len(types)]))
 
 
 def _is_complex(type_: T.Type) -> bool:
@@ -132,7 +137,7 @@ def _forward(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     """(args) -> the block derivative along all unit vectors at once"""
     given, mode = mode.wrt, replace(mode, wrt=tuple(dict.fromkeys(mode.wrt)))
     alone = len(mode.wrt) == 1 and not isinstance(types[mode.wrt[0]], T.ArrayOf)
-    pushed = ForwardMode(mode.wrt, block=not alone, inner=True, last=True)
+    pushed = ForwardMode(mode.wrt, block=not alone, inner=True, last=True, region=mode.region)
     tangents = [types[i] if alone else _block_type(types[i]) for i in mode.wrt]
     every = (*types, *tangents, *([] if alone else [T.Exact(int)]))
     program = pushed.differentiate(source, every, cells, DualContext)
@@ -289,8 +294,9 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
         return _reverse_at_run_time(mode, source, types, cells, rows)
     if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
         gradient = ReverseMode(
-            wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading
-        )
+            wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading,
+            region=mode.region,
+        )  # fmt: skip
         return gradient.differentiate(source, types, cells, ADContext)
     if mode.has_aux:
         raise DerivativeError("jacrev has no has_aux for arrays; use jacfwd", user_position())
