@@ -297,7 +297,17 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
             return resolve(ctx, known.code)(*args, **kwargs)
         args, kwargs = following.watched(ctx, callee, args, kwargs)
     if not known.zero and any(map(going_through.holds_iterator, args)):
-        args, kwargs = going_through.operands(ctx, callee, known, ruled, args, kwargs)
+        args, kwargs, copied = going_through.operands(ctx, callee, known, ruled, args, kwargs)
+        if copied:
+            return going_through.picked(copied, _done(ctx, callee, known, run, args, kwargs, ruled))
+    return _done(ctx, callee, known, run, args, kwargs, ruled)
+
+
+def _done(
+    ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, kwargs: Kwargs, ruled: bool
+) -> Any:
+    """With the operands as they are computed with."""
+    record = ctx.record
     if ruled and tagged.Tagged.alive:
         args, kwargs = tagged.without(args), tagged.without(kwargs)
     if not (record.any_active(args) or (kwargs and record.any_active(kwargs))):

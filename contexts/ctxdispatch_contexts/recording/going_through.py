@@ -27,6 +27,8 @@ from ctxdispatch_contexts.recording.callees import SETS, Callee, is_plain
 from ctxdispatch_contexts.recording.items import spread
 
 Args = tuple[Any, ...]
+Copied = dict[int, tuple[Any, Any]]
+"""Copies, by identity, and what they are of."""
 Kwargs = dict[str, Any]
 
 
@@ -99,7 +101,7 @@ def by_code(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Any, Arg
 
 def operands(
     ctx: Any, callee: Any, known: Callee, ruled: bool, args: Args, kwargs: Kwargs
-) -> tuple[Args, Kwargs]:
+) -> tuple[Args, Kwargs, Copied]:
     """With lists for the iterators that a rule's callee goes through, and watched ones where C code may."""
     of_arrays = known.fact is not None and "__array__" in known.fact.methods
     if ruled and not of_arrays:
@@ -116,7 +118,7 @@ def operands(
             return with_arrays(ctx, value)
         return following.watched_items(ctx, callee, value) if watched and is_iterator(value) else value
 
-    return tuple(map(taken, args)), kwargs
+    return tuple(map(taken, args)), kwargs, {}
 
 
 def _holds_flat(value: Any) -> bool:
@@ -148,23 +150,33 @@ def _leave(callee: Any, args: Args, kwargs: Kwargs, flats: list[Any]) -> None:
         callee(*args, **kwargs)
 
 
-def _as_they_were(ctx: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+def _as_they_were(ctx: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs, Copied]:
     """Something is done with each item before the next is made: that may store into the array that was the
-    one before, or into another operand, which is read with the first item."""
-    copy = resolve(ctx, np.ndarray.copy)
+    one before, or into another operand, which is read with the first item, if there is one."""
+    copy, copied = resolve(ctx, np.ndarray.copy), dict[int, tuple[Any, Any]]()
 
     def kept(value: Any) -> Any:
-        return copy(value) if issubclass(type(value), np.ndarray) else value
+        if not issubclass(type(value), np.ndarray):
+            return value
+        made = copy(value)
+        copied[id(made)] = made, value
+        return made
 
     given = list(args)
     for i, value in enumerate(args):
         if is_gone_through(value):
             taken = iter(spread(ctx, value))
             first = [kept(item) for item in itertools.islice(taken, 1)]
-            given[:] = [a if is_gone_through(a) else kept(a) for a in given]
-            kwargs = {name: kept(a) for name, a in kwargs.items()}
+            if first:
+                given[:] = [a if is_gone_through(a) else kept(a) for a in given]
+                kwargs = {name: kept(a) for name, a in kwargs.items()}
             given[i] = [*first, *map(kept, taken)]
-    return tuple(given), kwargs
+    return tuple(given), kwargs, copied
+
+
+def picked(copied: Copied, out: Any) -> Any:
+    """What a callee has returned that picks one of its operands, or of their items: that itself."""
+    return copied[id(out)][1] if id(out) in copied else out
 
 
 # -- rules ---------------------------------------------------------------------------------------------------
