@@ -1,5 +1,5 @@
-"""What goes through an iterator and returns one of its operands, or of the items: that itself, which is stored
-into later, too."""
+"""What goes through an iterator and returns one of its operands, or of the items: that itself, which is
+stored into later, too."""
 
 import functools
 
