@@ -170,7 +170,16 @@ def assert_same_text(value, expected):
 # -- all of the table ----------------------------------------------------------------------------------------
 
 
+RANDOM_ORDERS = {
+    method
+    for cls in (np.random.Generator, np.random.RandomState)
+    for method in (cls.shuffle, cls.permutation)
+}
+"""Methods of what they change: tests/behaviours/test_random_orders.py."""
+
+
 def test_every_callee_of_the_table_is_tested_here():
     tested = {case.callee for case in WITH_DERIVATIVE} | {callee for callee, _ in ZEROS} | set(CONVERSIONS)
     tested |= {np.errstate.__enter__, np.errstate.__exit__}  # one with the other: tests/reverse/test_with.py
+    tested |= RANDOM_ORDERS
     assert [(kind, callee) for kind, callee in table.names() if callee not in tested] == []

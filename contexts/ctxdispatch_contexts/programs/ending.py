@@ -11,14 +11,15 @@ import dis
 from types import CodeType, FunctionType
 
 from ctxdispatch.facts import storing_methods
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 
 
 def ended_by(cls: object) -> FunctionType | None:
-    """The Python function that objects of this class end with."""
+    """The Python function that objects of this class, which is not of a context, end with."""
     found = class_attribute(cls, "__del__") if issubclass(type(cls), type) else None  # type: ignore[arg-type]
-    return found if type(found) is FunctionType else None
+    return found if type(found) is FunctionType and not is_ours(found.__module__) else None
 
 
 def may_compute(code: CodeType) -> bool:
