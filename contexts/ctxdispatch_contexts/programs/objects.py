@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.bytecode.lift import is_generator
+from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.facts import BINARY, COMPARISONS, UNARY, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -296,8 +297,8 @@ def method_of_type(type_: T.Type, name: str) -> FunctionType | None:
 def has_other(type_: T.Type, name: str) -> bool:
     """Whether the class has a say by something else: None, a partial, an object that is called, or the
     `__eq__` that its `__ne__` asks."""
-    mro = getattr(T.cls_of(type_), "__mro__", ())
-    found = next((vars(base)[name] for base in mro if name in vars(base)), ABSENT)
+    cls = T.cls_of(type_)
+    found = ABSENT if cls is None else lookup(cls, name, ABSENT)
     if found is object.__ne__:
         return method_of_type(type_, "__eq__") is not None
     return found is not ABSENT and type(found) not in (FunctionType, WrapperDescriptorType)
