@@ -15,10 +15,6 @@ import numpy as np
 from ctxdispatch.facts.table import fact_of
 
 
-def has_too_few(function: Any, given: int) -> bool:
-    return given < least(function)
-
-
 def least(function: Any) -> int:
     """So many operands it takes at least; 0 where it does not say."""
     if type(function) is FunctionType:
@@ -27,7 +23,11 @@ def least(function: Any) -> int:
 
 
 def fits(function: Any, count: int, kwnames: tuple[str, ...] = ()) -> bool:
-    """Whether C code takes so many arguments, the last of them by keyword; True where it does not say."""
+    """Whether a function takes so many arguments, the last of them by keyword; True where it does not say."""
+    if type(function) is FunctionType:
+        code, positional = function.__code__, count - len(kwnames)
+        takes_more = bool(code.co_flags & inspect.CO_VARARGS)
+        return count >= least(function) and (takes_more or positional <= code.co_argcount)
     if type(function) is np.ufunc:
         return bool(function.nin <= count - len(kwnames) <= function.nargs)
     return not _is_c(function) or _fits(function, count - len(kwnames), tuple(kwnames))

@@ -138,6 +138,8 @@ class Fact(NamedTuple):
     """Classes: it raises nothing for operands of these."""
     layout: bool = False
     """It may change the shape, dtype or strides of an array that it stores into, not its elements alone."""
+    views_from: int = 0
+    """Operands of fewer dimensions have no views: what it makes of them is a new array."""
     lengths: Operands = NONE
     """Which say how many elements the result has, or how many there are along its axes."""
 

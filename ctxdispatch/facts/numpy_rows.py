@@ -112,7 +112,7 @@ DTYPE_AT = {id(f): at for at, names in _AS_DTYPE.items() for f in named(names, m
 
 VIEWING = (
     "ravel transpose permute_dims matrix_transpose swapaxes moveaxis rollaxis squeeze expand_dims "
-    "diagonal diag asarray asanyarray asfortranarray ascontiguousarray "
+    "diagonal asarray asanyarray asfortranarray ascontiguousarray "
     "asarray_chkfinite real imag real_if_close flip flipud fliplr require astype array view getfield "
     "array_split split hsplit vsplit dsplit unstack trim_zeros asmatrix"
 )
@@ -120,8 +120,9 @@ _VIEW = array_fact(result="itself 0, view 0")
 rows(array_fact(result="view 0", lengths="1"), named("reshape broadcast_to", methods=False))
 rows(array_fact(result="view 0", lengths="1.."), named("reshape", functions=False))
 rows(_VIEW, named(VIEWING))
+rows(_VIEW._replace(views_from=2), [np.diag])
 _VIEWED = "reshape broadcast_to rot90 atleast_1d atleast_2d atleast_3d __array__"
-VIEWS = frozenset({*named(VIEWING), *named(_VIEWED)}) - COPIES
+VIEWS = frozenset({*named(VIEWING), *named(_VIEWED), np.diag}) - COPIES
 """They compute nothing: they give views of the first operand, where its memory lets them."""
 rows(_VIEW, named("diff matrix_power from_dlpack frombuffer polyint"))
 rows(

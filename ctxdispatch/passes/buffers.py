@@ -21,6 +21,7 @@ means another ufunc.
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from types import CellType, CodeType, FunctionType
 from typing import Any as Anything
 
@@ -29,7 +30,7 @@ import numpy as np
 from ctxdispatch.bytecode import emit as emitting
 from ctxdispatch.bytecode.original import remember
 from ctxdispatch.bytecode.pool import Pool
-from ctxdispatch.facts import COPIES, MATRIX_PRODUCTS, UFUNC_OF, fact_of
+from ctxdispatch.facts import COPIES, MATRIX_PRODUCTS, UFUNC_OF, Fact, fact_of
 from ctxdispatch.ir.analysis import liveness, reverse_postorder
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone, uses
@@ -177,9 +178,15 @@ def _settled(type_: Type) -> bool:
 def _gives_new(op: Op, function: Anything) -> bool:
     """Where its type is not known, it is an array if the function can write into one."""
     known = fact_of(function)
-    if known is None or not known.new_array:
+    if known is None or not is_new(known, op.args):
         return function in COPIES
     return isinstance(op.result.type, ArrayOf) or bool(known.result and known.stores)
+
+
+def is_new(row: Fact, args: Sequence[Operand]) -> bool:
+    """An array that is made of these operands by a callee with this row is new."""
+    of = operand_type(args[0]) if args and row.views_from else None
+    return row.new_array or (isinstance(of, ArrayOf) and of.ndim < row.views_from)
 
 
 def makes_new(op: Op) -> bool:

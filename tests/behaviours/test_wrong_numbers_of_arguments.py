@@ -12,7 +12,7 @@ import struct
 import numpy as np
 import pytest
 
-from ctxdispatch import DerivativeError, grad, jacfwd
+from ctxdispatch import DerivativeError, grad, jacfwd, jacobian_sparsity
 from ctxdispatch.facts import ARITHMETIC
 from ctxdispatch.facts.arity import fits, least
 
@@ -52,6 +52,34 @@ def test_the_error_is_the_plain_one(name, mode):
         with pytest.raises(TypeError) as found:
             mode(f)(X)
         assert str(found.value) == str(plain.value)
+
+
+SHELF = {"a": 0.5}
+STARRED = {
+    "method": lambda x: SHELF.__getitem__(*[0, 1]), "len": lambda x: len(*[x, 1]),
+    "sin": lambda x: np.sin(*[]),
+    "item": lambda x: operator.getitem(*[x]), "add": lambda x: operator.add(*[x, 1, 2]),
+    "list": lambda x: [x].append(*[1, 2]), "get": lambda x: SHELF.get(*[]), "sum": lambda x: np.sum(*[]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", [grad, jacfwd, lambda f: lambda x: jacobian_sparsity(f, x)])
+@pytest.mark.parametrize("name", STARRED)
+def test_of_starred_calls_with_its_line(name, mode):
+    call = STARRED[name]
+
+    def unread(x):
+        found = call(x)
+        return 2.0 * x[0]
+
+    with pytest.raises(TypeError) as plain:
+        call(X)
+    for f in (unread, call):
+        with pytest.raises(TypeError) as found:
+            mode(f)(X)
+        assert str(found.value) == str(plain.value)
+        if mode in (grad, jacfwd):
+            assert found.traceback[-1].lineno == plain.traceback[-1].lineno
 
 
 NAMES = {

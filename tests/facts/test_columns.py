@@ -148,3 +148,18 @@ def test_the_layout_changes_where_a_row_says_so():
     )
     told = subprocess.run([sys.executable, "-W", "ignore", "-c", code], capture_output=True, text=True)
     assert (told.returncode, told.stdout) == (0, "[]\n"), told.stderr
+
+
+VIEWS_FROM = [(f, row.views_from) for f, row in with_rows() if row.views_from]
+
+
+@pytest.mark.parametrize("f, rank", VIEWS_FROM, ids=lambda f: getattr(f, "__name__", ""))
+def test_of_fewer_dimensions_there_are_no_views(f, rank):
+    for n in range(1, rank):
+        for x in (np.ones((3,) * n), np.ones((3,) * n).view(Other), np.ones((1,) * n), np.ones((0,) * n)):
+            assert not np.shares_memory(f(x), x) and f(x) is not x
+    assert np.shares_memory(f(A), A)
+
+
+class Other(np.ndarray):
+    pass

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
-from ctxdispatch.facts.arity import has_too_few
+from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
@@ -38,9 +38,9 @@ from ctxdispatch_contexts.programs.refusals import looks_at_frame, refusal_of, r
 
 
 def has_form(op: Op) -> bool:
-    """What `op` does to a container can be done to its tangent; with too few operands it raises."""
+    """What `op` does to a container can be done to its tangent; with others than it takes it raises."""
     mirrored = MIRRORED.get(op.fn) if hashable(op.fn) else None
-    return mirrored is not None and not has_too_few(op.fn, len(op.args)) and mirrored[1](op)
+    return mirrored is not None and fits(op.fn, len(op.args), op.kwnames) and mirrored[1](op)
 
 
 class Duals:

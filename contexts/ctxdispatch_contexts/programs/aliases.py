@@ -22,6 +22,7 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.buffers import is_new
 from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
@@ -330,7 +331,7 @@ def _makes_array(op: Op, fact: Fact) -> bool:
     """A function of NumPy's or an operator on arrays whose result is new."""
     if (elementwise(op.fn) is not None and not fact.result) or op.fn in COPIES:
         return True
-    return fact.new_array and "__array_function__" in fact.methods
+    return is_new(fact, op.args) and "__array_function__" in fact.methods
 
 
 def _may_be(op: Op, operand: Operand) -> bool:
@@ -366,8 +367,7 @@ def _may_share(op: Op) -> bool:
     return "copy" in op.kwnames or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
 
 
-MOST_OF_ASTYPE = 5
-"""x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them."""
+MOST_OF_ASTYPE = 5  # x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them
 
 
 def copies_by_index(index: T.Type) -> bool:

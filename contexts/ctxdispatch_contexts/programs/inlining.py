@@ -17,7 +17,7 @@ import numpy as np
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.facts import ORDERING
-from ctxdispatch.ir import primitives, wrappers
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
 from ctxdispatch.ir.values import Const, Operand, Value
@@ -30,7 +30,6 @@ from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
-from ctxdispatch_contexts.programs import objects, targets
 from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.changes import changed_objects
@@ -39,7 +38,7 @@ from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refusal
+from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Refusal
 from ctxdispatch_contexts.programs.lifting import form_of, generator_of, lifted
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.no_derivative import stand_at
@@ -214,10 +213,6 @@ STORING = (
 )  # fmt: skip
 
 
-STAND_INS = (RULES, str(objects.__file__), str(targets.__file__), str(wrappers.__file__))
-"""Files of functions that stand in for what the user wrote: they are where that is."""
-
-
 def _splice(
     prepared: Prepared, block: Block, op: Op, callee: Graph, args: list[Operand], cells: Sequence[Operand],
     chain: tuple[Any, ...],
@@ -230,9 +225,10 @@ def _splice(
 
 
 def from_inside(prepared: Prepared, inner: Op, call: Op, chain: tuple[Any, ...], callee: Graph) -> None:
-    """An op of the callee that has come in the place of a call."""
+    """An op of the callee that has come in the place of a call. Functions of ours stand in for what the user
+    wrote: they are where that is."""
     prepared.chain[inner] = chain
-    if callee.filename.startswith(STAND_INS):
+    if callee.filename.startswith(OWN_FILES):
         stand_at(inner, call.pos)
         inner.caught |= call.caught
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE, Engine, class_or_object, lookup, own_way, special
-from ctxdispatch.facts.arity import has_too_few
+from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir.values import row_of
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes.outputs import of_ufunc, out_by_name, takes_out
@@ -177,7 +177,7 @@ class Calls(Opaque):
     def by_rule(self, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         self.check_target(f, args)
         rule = self.rule(f)
-        if rule is not None and not has_too_few(f, len(args) + len(kwargs)):
+        if rule is not None and fits(f, len(args) + len(kwargs), (*kwargs,)):
             return rule(self, f, args, kwargs)
         bound = type(f) in (types.BuiltinFunctionType, types.MethodWrapperType)
         if bound and not issubclass(type(f.__self__), (types.ModuleType, type(None))):
