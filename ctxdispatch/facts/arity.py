@@ -62,7 +62,7 @@ def _fits(function: Any, positional: int, kwnames: tuple[str, ...]) -> bool:
         row = fact_of(function)
         some = type(function) is BuiltinFunctionType and (row is None or row.mentions(0))
         least, most = _UNSAID.get(function, (int(some), MANY))
-        return least <= positional + len(kwnames) <= most
+        return least <= positional + len(kwnames) and positional <= most
     try:
         signature.bind(*range(positional), **dict.fromkeys(kwnames))
     except TypeError:

@@ -5,7 +5,7 @@ A variable is a name, or, where closures share it, the value that stands for its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ctxdispatch.ir import frames, primitives
@@ -35,7 +35,7 @@ class Variables:
     """`live_in[block]`: what the block, or what comes after it, reads before it is assigned to.
     `bound[block]`: what is surely bound where the block begins."""
 
-    live_in: dict[Block, set[Variable]]
+    live_in: Mapping[Block | None, set[Variable]]
     bound: dict[Block, set[Variable]]
 
     def bound_at(self, block: Block, at: int) -> set[Variable]:
@@ -44,7 +44,9 @@ class Variables:
 
 
 def variables(graph: Graph) -> Variables:
-    return Variables(_live(graph.blocks, lambda block: block.successors(), set()), _bound(graph))
+    """What closures share is read by them, once the program has ended, too."""
+    shared: set[Variable] = {v for _, op in graph.ops() if isinstance(v := variable_of(op), Value)}
+    return Variables(_live(graph.blocks, lambda block: block.successors(), shared), _bound(graph))
 
 
 def assigned(ops: Iterable[Op]) -> set[Variable]:
@@ -62,15 +64,16 @@ def needed(blocks: Sequence[Block], outputs: Iterable[Variable]) -> tuple[set[Va
 
 def _live(
     blocks: Sequence[Block], successors: Callable[[Block], list[Block]], outside: set[Variable]
-) -> dict[Block, set[Variable]]:
+) -> dict[Block | None, set[Variable]]:
+    """`outside`: what is read where control leaves the blocks."""
     uses = {block: _use(block) for block in blocks}
-    live: dict[Block, set[Variable]] = {block: set(read) for block, (read, _) in uses.items()}
+    live: dict[Block | None, set[Variable]] = {block: set(read) for block, (read, _) in uses.items()}
     changed = True
     while changed:
         changed = False
         for block in reversed(blocks):
             read, killed = uses[block]
-            after = set().union(*(live.get(b, outside) for b in successors(block)))
+            after = set().union(*(live.get(b, outside) for b in successors(block) or (None,)))
             found = read | (after - killed)
             if block.handler is not None and block.handler.edge.target in live:
                 found |= live[block.handler.edge.target]  # it may raise before it assigns

@@ -4,9 +4,9 @@
         s += x * i                part.graph: (n, x, s) -> (s,), in SSA form
 
 A *part* is entered at one place and left to one place. Its inputs are the variables that it reads before it
-assigns to them, its outputs those that it assigns to and that are read later. Where an exception would go is
-no matter: who runs a part lets the program itself raise what is raised. So what handlers do is in no part,
-though a `try` may be.
+assigns to them, its outputs those that it assigns to and that are read later, here or by closures. Where an
+exception would go is no matter: who runs a part lets the program itself raise what is raised. So what
+handlers do is in no part, though a `try` may be.
 """
 
 from __future__ import annotations
@@ -87,23 +87,23 @@ class _Writer:
         prune(self.graph)
         if any(block.handler is not None for block in (self.place.block, *self.place.inside)):
             mark_caught(self.graph)
-        if self.outputs == () and not any(_stores(op) for _, op in self.graph.ops()):
+        whole = self.place.target is None
+        if not (whole or self.outputs or any(_stores(op) for _, op in self.graph.ops())):
             raise Unfit
-        return Part(self.graph, self.inputs, self.outputs)
+        return Part(self.graph, self.inputs, self.outputs, whole)
 
-    def _outputs(self) -> tuple[Variable, ...] | None:
-        if self.place.target is None:
-            return None
-        live = self.known.live_in[self.place.target]
+    def _outputs(self) -> tuple[Variable, ...]:
+        target = self.place.target
+        live = set(self.source.cells) if target is None else self.known.live_in[target]
         changed = assigned(op for block in self.blocks for op in block.ops)
         return tuple(sorted(live & changed, key=str))
 
     def _inputs(self) -> tuple[Variable, ...]:
         bound = self.known.bound_at(self.place.block, self.place.at)
-        read, aside = needed(self.blocks, self.outputs or ())
+        read, aside = needed(self.blocks, self.outputs)
         if not read <= bound or len(read) > MAX_INPUTS:
             raise Unfit
-        if not (aside - bound).isdisjoint(self.outputs or ()):
+        if not (aside - bound).isdisjoint(self.outputs):
             raise Unfit
         return tuple(sorted(read | (aside & bound), key=str))
 
@@ -132,7 +132,7 @@ class _Writer:
             if isinstance(cell, Value) and cell not in self.cells and self._is_of_frame(cell):
                 self.cells[cell] = build.call(primitives.make_cell, name=cell.name)
         new = {block: build.new_block() for block in self.blocks[1:]}
-        done = build.new_block() if self.outputs is not None else None
+        done = build.new_block() if self.place.target is not None else None
         for block, made in new.items():
             self._params(block, made)
         for block in self.blocks:
@@ -146,7 +146,11 @@ class _Writer:
         if done is not None:
             build.seal(done)
             build.enter(done)
-            build.ret(build.call(primitives.build_tuple, *map(self._output, self.outputs or ()), syntax=True))
+            self._return()
+
+    def _return(self, *returned: Operand) -> None:
+        outputs = [*returned, *map(self._output, self.outputs)]
+        self.build.ret(self.build.call(primitives.build_tuple, *outputs, syntax=True))
 
     def _output(self, name: Variable) -> Operand:
         if isinstance(name, Value):
@@ -174,7 +178,7 @@ class _Writer:
             body, exit = self._edge(end.body, new, done), self._edge(end.exit, new, done)
             build.terminate(Iterate(self._operand(end.iterator), body, exit, end.pos))
         elif isinstance(end, Return) and done is None:
-            build.ret(build.call(primitives.build_tuple, self._operand(end.value), syntax=True))
+            self._return(self._operand(end.value))
         elif isinstance(end, Raise) and end.exc is not None:
             cause = None if end.cause is None else self._operand(end.cause)
             build.terminate(Raise(self._operand(end.exc), cause, end.pos))

@@ -17,8 +17,8 @@ def insert(
     graph: Graph, places: Sequence[Place], token: Callable[[Part], Any], enter: Any, taken: Any
 ) -> None:
     """In place: where a part begins `enter(token, *inputs)`, a bool, says whether it has been done; `taken()`
-    gives the outputs then, of a whole program what it returns. Of variables that closures share, the inputs
-    are the cells."""
+    gives the outputs then, of a whole program after what that returns. Of variables that closures share, the
+    inputs are the cells."""
     for place in reversed(places):
         block = place.block
         if place.target is not None and not isinstance(block.terminator, Jump):
@@ -82,22 +82,25 @@ _LOADS = (frames.load_local, frames.load_closure)
 def _leave(hit: Block, place: Place, part: Part, pos: Position | None, taken: Any) -> None:
     found = Value("outputs")
     hit.ops = [Op(Const(taken), [], [found], (), pos)]
-    if place.target is None or part.outputs is None:
-        hit.terminator = Return(found, pos)
-        return
-    hit.terminator = Jump(Edge(place.target, [*hit.params]), pos)
-    if not part.outputs:
+    returned = [Value("returned")] if part.whole else []
+    values = [*returned, *(Value(str(name)) for name in part.outputs)]
+    if place.target is None:
+        hit.terminator = Return(returned[0], pos)
+    else:
+        hit.terminator = Jump(Edge(place.target, [*hit.params]), pos)
+    if not values:
         hit.ops.append(Op(Const(frames.drop), [found], [], (), pos, True))
         return
-    values = [Value(str(name)) for name in part.outputs]
     opening = Op(Const(primitives.unpack), [found, Const(len(values))], values, (), pos, True)
-    stores = [_store(name, value, pos) for name, value in zip(part.outputs, values, strict=True)]
-    for op in (opening, *stores):
-        op.exempt = True
-    hit.ops += [opening, *stores]
+    opening.exempt = True
+    stored = zip(part.outputs, values[len(returned) :], strict=True)
+    hit.ops += [opening, *(_store(name, value, pos) for name, value in stored)]
 
 
 def _store(name: Variable, value: Value, pos: Position | None) -> Op:
+    """What is set outside is noted as such."""
     if isinstance(name, Value):
-        return Op(Const(primitives.cell_set), [name, value], [], (), pos, True)
-    return Op(Const(frames.store_local), [Const(name), value], [], (), pos, True)
+        return Op(Const(primitives.cell_set), [name, value], [Value()], (), pos, True)
+    op = Op(Const(frames.store_local), [Const(name), value], [], (), pos, True)
+    op.exempt = True
+    return op

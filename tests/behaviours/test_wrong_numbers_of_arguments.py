@@ -86,10 +86,14 @@ NAMES = {
     **{f"operator.{f}": getattr(operator, f) for f in operator.__all__},
     **{f"math.{f}": getattr(math, f) for f in vars(math) if callable(getattr(math, f))},
     **{f: getattr(builtins, f) for f in dir(builtins)},
-    **{f"np.{f}": getattr(np, f) for f in "add exp dot where sum clip copyto put outer concatenate".split()},
-    "np.linalg.solve": np.linalg.solve, "array.array": array.array,
+    "array.array": array.array,
     **{f"struct.{f}": getattr(struct, f) for f in struct.__all__},
 }  # fmt: skip
+OF_NUMPY = {
+    "np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.ndarray": np.ndarray, "np.random": np.random,
+    "RNG": np.random.default_rng(0),
+}  # fmt: skip
+NAMES |= {f"{name}.{f}": getattr(owner, f) for name, owner in OF_NUMPY.items() for f in dir(owner)}
 UNCALLED = {"breakpoint", "exit", "quit", "input", "help", "credits", "copyright", "license", "print"}
 UNSAID = {"operator.concat": "NumPy's arrays have none, and none is missed where nobody reads the result"}
 TEXT = """
@@ -104,6 +108,7 @@ def f(x):
 
 def in_try(name, n):
     space = {"np": np, "math": math, "operator": operator, "struct": struct, "array": array}
+    space |= OF_NUMPY
     exec(TEXT.format(name=name, operands=", ".join("a" * n)), space)
     return space["f"]
 
@@ -111,7 +116,8 @@ def in_try(name, n):
 def is_called(name):
     f = NAMES[name]
     of_errors = isinstance(f, type) and issubclass(f, BaseException)
-    return callable(f) and not (of_errors or name.startswith("_")) and name not in UNCALLED | {*UNSAID}
+    hidden = name.rpartition(".")[2].startswith("_")
+    return callable(f) and not (of_errors or hidden) and name not in UNCALLED | {*UNSAID}
 
 
 @pytest.mark.parametrize("n", range(5))

@@ -67,3 +67,27 @@ def test_lists_there_are_the_same_ones():
         return made[1][1] * x[0] * (made[1] is items)
 
     assert grad(f)(np.array(POINT)).tolist() == [1.3, 0.0, 0.7]
+
+
+STORES = (
+    "v1.fill({})", "v1[0] = {}", "v1[...] = {}", "v1[1:] = {}", "np.copyto(v1, {})", "np.put(v1, [1], {})",
+    "v1.put([0, 1], {})", "np.place(v1, [True, False], {})", "v1[[0, 1]] = {}",
+    "v1.flat[0] = {}", "v1.flat[-1:] = {}", "np.putmask(v1, [True, True], {})",
+)  # fmt: skip
+STORED = (
+    "3", "[4, 5]", "[x[0], 5]", "x[1]", "[[x[1], 2]]", "(1, x[0])", "x[:2]", "'ab'", "None",
+    "{'a': x[0]}",
+)  # fmt: skip
+
+
+MADE = ("np.array(x[:2], object)", "np.zeros(2, object)", "np.array([None, [x[2]]], object)")
+
+
+@pytest.mark.parametrize("made", MADE)
+@pytest.mark.parametrize("value", STORED)
+@pytest.mark.parametrize("store", STORES)
+def test_objects_that_are_stored(store, value, made):
+    """An element may be a list: what is stored is as plainly, and what is in it has its derivative."""
+    number = "sum(n for v in v1 for n in (v if type(v) in (list, tuple) else [v]) if isinstance(n, float))"
+    told = judged(Program((f"v1 = {made}", f"v2 = {store.format(value)}"), f"{number} * x[1]", POINT, False))
+    assert {verdict(told[path]) for path in PATHS} <= {"right", "refused", "raises"}, told

@@ -11,7 +11,7 @@ import numpy as np
 from ctxdispatch_contexts.derivatives.registry import lower
 
 
-@lower(np.random.Generator.shuffle, np.random.RandomState.shuffle)
+@lower(np.random.Generator.shuffle)
 def shuffle(self, x, axis=0):
     if isinstance(x, np.ndarray):
         order = np.arange(x.shape[axis])
@@ -23,10 +23,20 @@ def shuffle(self, x, axis=0):
     x[:] = [x[i] for i in order]
 
 
-@lower(np.random.Generator.permutation, np.random.RandomState.permutation)
+@lower(np.random.RandomState.shuffle)
+def shuffle_first(self, x):
+    shuffle(self, x)
+
+
+@lower(np.random.Generator.permutation)
 def permutation(self, x, axis=0):
     whole = isinstance(x, (int, np.integer))
     x = np.arange(x) if whole else np.asarray(x)
     order = np.arange(x.shape[axis])
     self.shuffle(order)
     return order if whole else np.take(x, order, axis)
+
+
+@lower(np.random.RandomState.permutation)
+def permutation_first(self, x):
+    return permutation(self, x)

@@ -7,10 +7,11 @@ from types import CellType, CodeType, FunctionType
 from typing import Any
 
 from ctxdispatch.bytecode.original import is_generated
+from ctxdispatch.ir.values import Position
 from ctxdispatch_contexts.programs.assigned import assigned_free, is_empty
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_keys import ById, code_key
-from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
+from ctxdispatch_contexts.programs.errors import DerivativeError, MutationError, user_position
 from ctxdispatch_contexts.programs.mode import Mode
 from ctxdispatch_contexts.programs.owned import Bounded
 from ctxdispatch_contexts.programs.recipes import Recipe
@@ -33,22 +34,22 @@ def code_entry(
     kwnames: tuple[str, ...] = (), defaults: tuple[Any, Any] = (None, None),
     captured: tuple[Recipe | None, ...] = (),
 ) -> Entry:  # fmt: skip
-    """DerivativeError where the code assigns to what its functions have captured: arguments are copies."""
+    """MutationError where the code assigns to what its functions have captured: arguments are copies."""
 
     def make() -> Entry:
-        _refuse_assigned(code)
+        refuse_assigned(code, user_position())
         return Entry(ClosureSource(code, namespace, n, kwnames, *defaults, captured), mode, context)
 
     key = (context, mode, code_key(code), ById(namespace), n, kwnames, captured, *map(ById, defaults))
     return _entries.get_or_make(key, make)
 
 
-def _refuse_assigned(code: CodeType) -> None:
+def refuse_assigned(code: CodeType, at: Position | None) -> None:
     if (name := assigned_free(code)) is not None:
-        raise DerivativeError(
+        raise MutationError(
             f"{code.co_qualname} assigns to {name!r}, a variable of the function around it (`nonlocal`); "
             "return the new value instead",
-            user_position(),
+            at,
         )
 
 

@@ -33,7 +33,7 @@ from ctxdispatch_contexts.derivatives import lowerings
 from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.changes import changed_objects
-from ctxdispatch_contexts.programs.closures import code_entry
+from ctxdispatch_contexts.programs.closures import code_entry, refuse_assigned
 from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
 from ctxdispatch_contexts.programs.entry import Entry
@@ -100,6 +100,7 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
         prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     opened = open_function(prepared, block, op, target)
     if opened is None:
+        refuse_assigned(target.function.__code__, op.pos)  # before the program has changed anything
         around = _calls_around(prepared, op, target.function.__code__)
         return block if around and make_alike(prepared, block, op, target, around[-1].params) else None
     return _splice_opened(prepared, block, op, opened)

@@ -279,14 +279,20 @@ def out_of_sight(callee: Any) -> MissingRuleError:
     )
 
 
-def as_objects(record: Record, value: Any) -> Any:
-    """An array or list of numbers that are written down as an array of them, for a store into one of objects:
-    NumPy would make new objects, which nobody knows."""
-    if not issubclass(type(value), (np.ndarray, list, tuple)) or not record.any_active(value):
+def as_objects(record: Record, value: Any, depth: int) -> Any:
+    """What is written down as an array of objects, for a store into one: NumPy would make new numbers, which
+    nobody knows. Lists are gone into so deep."""
+    if not issubclass(type(value), (np.ndarray, list, tuple)) or not record.any_active(value) or not depth:
         return value
     if issubclass(type(value), np.ndarray):
         return value if value.dtype == object else _converted(record, value, object)
-    return np.array([as_objects(record, item) for item in value], object)
+    items = [as_objects(record, item, depth - 1) for item in value]
+    if any(issubclass(type(item), np.ndarray) for item in items):
+        return np.array(items, object)
+    made = np.empty(len(items), object)
+    for i, item in enumerate(items):
+        made[i] = item
+    return made
 
 
 def as_numbers(record: Record, array: Any, dtype: Any = None) -> Any:

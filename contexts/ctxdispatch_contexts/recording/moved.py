@@ -5,16 +5,21 @@ Such a function is run once more on numbers that say which element is which: its
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_position
 from ctxdispatch_contexts.recording.arrays import as_numbers, as_objects, holds_objects
 from ctxdispatch_contexts.recording.leaves import is_number
 from ctxdispatch_contexts.recording.memory import Array
 from ctxdispatch_contexts.recording.numbered import numbers, places
 from ctxdispatch_contexts.recording.record import Record
+
+MOST = 64
+"""So many axes an array may have."""
 
 
 def activated(record: Record, array: Array, active: bool, index: Any = ...) -> None:
@@ -35,10 +40,17 @@ def check_dtype(callee: Any, array: Array) -> None:
         )
 
 
+def put_objects(ctx: Any, callee: Any, args: Any, depth: int = MOST) -> Any:
+    """A store into an array of objects: those that are in it are written down by themselves."""
+    array, *rest = args
+    converts = getattr(callee, "func", callee) is np.copyto  # numbers, of its own accord
+    if converts and ctx.record.any_active(rest[0]):
+        rest[0] = resolve(ctx, np.asarray)(rest[0])
+    return callee(array, *[as_objects(ctx.record, a, depth) for a in rest])
+
+
 def as_stored(ctx: Any, array: Array, value: Any) -> Any:
-    """`value` as it goes into `array`: lists as arrays that are written down, or of the objects in them."""
-    if array.dtype == object:
-        return as_objects(ctx.record, value)
+    """`value` as it goes into `array`: lists as arrays that are written down."""
     if holds_objects(value) and ctx.record.any_active(value):
         return as_numbers(ctx.record, value)
     listed = not issubclass(type(value), np.ndarray) and not is_number(value)
@@ -48,6 +60,8 @@ def as_stored(ctx: Any, array: Array, value: Any) -> Any:
 def moved(at: int, ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     """args[0] gets elements of its own, or of the operand after it that has the new values."""
     array, *rest = args
+    if array.dtype == object:
+        return put_objects(ctx, functools.partial(callee, **kwargs) if kwargs else callee, args)
     record: Record = ctx.record
     rest = [as_stored(ctx, array, a) for a in rest]
     sources, tags = numbers(array, rest[at])
@@ -78,4 +92,4 @@ def put_in_flat(array: Array, index: Any, value: Any) -> None:
     array.flat[index] = value
 
 
-__all__ = ["activated", "as_stored", "check_dtype", "moved", "put_in_flat", "sorted_along"]
+__all__ = ["activated", "as_stored", "check_dtype", "moved", "put_in_flat", "put_objects", "sorted_along"]

@@ -298,7 +298,7 @@ def _write_down(
         operate(ctx, operator.setitem, operator.setitem, (given[i], ..., after), {})
     named = {id(after): given[i] for i, after in zip(copied, own[n:], strict=True)}
     outputs = [named.get(id(value), value) for value in own[:n]]
-    record.outputs = outputs[0] if known.part.outputs is None else tuple(outputs)
+    record.outputs = tuple(outputs)
 
 
 def _fresh(record: Any, value: Any) -> Any:

@@ -26,6 +26,7 @@ from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.programs.errors import MissingRuleError, MutationError, described, user_position
 from ctxdispatch_contexts.programs.overlapping import runs_over
 from ctxdispatch_contexts.recording import halfway, outs, records, windows
+from ctxdispatch_contexts.recording.arrays import place
 from ctxdispatch_contexts.recording.blocks import part_of
 from ctxdispatch_contexts.recording.callees import holds_bytes, is_native_attribute
 from ctxdispatch_contexts.recording.leaves import leaves, snapshot
@@ -36,6 +37,7 @@ from ctxdispatch_contexts.recording.moved import (
     check_dtype,
     moved,
     put_in_flat,
+    put_objects,
     sorted_along,
 )
 from ctxdispatch_contexts.recording.record import Record
@@ -46,7 +48,7 @@ _HANDLERS: Registry[Handler] = Registry()
 
 
 _HANDLERS.of(*INPLACE)(outs.in_place)
-_HANDLERS.of(np.copyto, np.fill_diagonal, np.ndarray.fill)(functools.partial(moved, 0))
+_HANDLERS.of(np.copyto, np.fill_diagonal)(functools.partial(moved, 0))
 _HANDLERS.of(np.put, np.ndarray.put, np.place, np.putmask)(functools.partial(moved, 1))
 _HANDLERS.of(np.ndarray.sort, np.ndarray.partition)(sorted_along)
 
@@ -145,8 +147,10 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
         for part in records.parts(ctx, array, index, value):
             _set_item(ctx, callee, part, {})
         return
-    if array.dtype != object or issubclass(type(np.broadcast_to(False, array.shape)[index]), np.ndarray):
-        value = as_stored(ctx, array, value)  # one object of an array is any
+    if array.dtype == object:  # one object of an array is any
+        put_objects(ctx, callee, (array, index, value), np.ndim(np.broadcast_to(False, array.shape)[index]))
+        return
+    value = as_stored(ctx, array, value)
     if record.is_active(value):
         check_dtype(callee, array)
     if _may_repeat(index) or runs_over(array, index, value):
@@ -156,6 +160,16 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
     callee(array, index, value)
     activated(record, array, record.is_active(value), index)
     record.store(array, index, value, kept)
+
+
+@_HANDLERS.of(np.ndarray.fill)
+def _fill(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
+    array, value = args
+    if array.dtype != object:
+        moved(0, ctx, callee, args, kwargs)
+        return
+    for index in np.ndindex(array.shape):  # each element is that object, be it a list
+        _set_item(ctx, operator.setitem, (array, index, value), {})
 
 
 def _by_own_item(array: Any, index: Any) -> bool:
@@ -238,6 +252,9 @@ def _set_attribute(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
 def set_in_flat(ctx: Any, flat: Any, index: Any, value: Any) -> None:
     """flat[index] = value, of an array.flat: a store to the array."""
     args, record = (flat.base, snapshot(index), value), ctx.record
+    if flat.base.dtype == object and issubclass(type(index), (int, np.integer)):
+        _set_item(ctx, operator.setitem, (flat.base, place(flat, index), value), {})
+        return
     if record.any_active(args):
         check_alias(ctx, operator.setitem, args, {})
         done(functools.partial(moved, 1), ctx, put_in_flat, args, {}, put_in_flat)

@@ -20,7 +20,6 @@ from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.facts import DICT_VIEWS, INPLACE, READS
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
-from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
@@ -194,8 +193,7 @@ def refuse_lost_stores(
             _refuse(op, MutationError, mutation_message(op))
         elif inner and found.changes_callers_array(op):
             refusal = Refusal(MutationError, mutation_message(op), op)
-            check = Op(Const(Unless(np.ndarray, _goes_on, refusal)), list(op.args), [], (), op.pos)
-            block.ops.insert(_index(block, op), check)  # a number's `+=` is differentiated as it is
+            _refuse_unless(np.ndarray, refusal, block, op)  # a number's `+=` is differentiated as it is
         elif found.kept(op):
             if found.objects.runs_method(op):
                 _refuse(op, MutationError, mutation_message(op))
@@ -210,29 +208,31 @@ def refuse_stale_stores(
     graph: Graph, objects: Objects, changing: Sequence[tuple[Op, Sites]], reads: list[tuple[Operand, Op]]
 ) -> None:
     """Refuse stores into what the sweep reads later."""
-    for store, reader in stale_stores(graph, objects, changing, reads).items():
-        refusal = Refusal(MutationError, stale_message(store, reader), store)
+    stale = stale_stores(graph, objects, changing, reads)
+    for block, store in [(block, op) for block, op in graph.ops() if op in stale]:
+        refusal = Refusal(MutationError, stale_message(store, stale[store]), store)
         if may_rebind(store):
-            store.callee, store.syntax = Const(Unless((np.ndarray, list), store.fn, refusal)), False
+            _refuse_unless((np.ndarray, list), refusal, block, store)
         else:
             store.callee, store.syntax = Const(refusal), False
 
 
-def _goes_on(*args: Any) -> None:
-    """Nothing is wrong."""
+def _refuse_unless(classes: Any, refusal: Refusal, block: Block, op: Op) -> None:
+    """`op` stays, but is refused where its first operand is of these classes."""
+    check = Op(Const(Unless(classes, refusal)), list(op.args), [], (), op.pos)
+    block.ops.insert(_index(block, op), check)
 
 
 class Unless(Refusing):
-    """`function`, but refused where its first argument is an instance of these classes."""
+    """Refuses where its first argument is an instance of these classes."""
 
-    def __init__(self, classes: Any, function: Any, refusal: Refusal) -> None:
-        self.classes, self.function, self.refusal = classes, function, refusal
-        self.__name__ = own_name(function, "call")
+    def __init__(self, classes: Any, refusal: Refusal) -> None:
+        self.classes, self.refusal = classes, refusal
+        self.__name__ = "check"
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any) -> None:
         if isinstance(args[0], self.classes):
-            return self.refusal(*args)
-        return self.function(*args, **kwargs)
+            self.refusal(*args)
 
 
 def stale_message(store: Op, reader: Op) -> str:

@@ -67,7 +67,7 @@ def expand(cotangent: Any, primal: Any) -> Any:
         return np.zeros(primal.shape, primal.dtype)
     if isinstance(cotangent, np.ndarray) and cotangent.shape == primal.shape:
         return cotangent
-    return np.broadcast_to(cotangent, primal.shape).astype(primal.dtype)
+    return project(np.broadcast_to(cotangent, primal.shape), primal).copy()
 
 
 @says(result="itself 0", raises=False)
