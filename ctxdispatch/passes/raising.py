@@ -115,6 +115,25 @@ def fails(function: Anything, args: Sequence[Type], kwnames: tuple[str, ...]) ->
 
 
 @lru_cache(maxsize=4096)
+def takes_no_such(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...]) -> bool:
+    """It is a TypeError whatever the lengths and values are."""
+    row = fact_of(function)
+    if row is None or row.effect or row.calls or row.keeps:
+        return False
+    first = len(args) - len(kwnames)
+    for number in (1, 2):
+        try:
+            given = [_sample(a, number, random.Random(number), 0) for a in args]
+            numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
+        except TypeError:
+            continue
+        except Exception:
+            return False
+        return False
+    return True
+
+
+@lru_cache(maxsize=4096)
 def _fails_on_samples(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...]) -> bool:
     first = len(args) - len(kwnames)
     for number in range(SAMPLES):

@@ -43,7 +43,11 @@ def piecewise(x, condlist, funclist, *args, **kw):
         masks = [*masks, np.logical_not(np.any(masks, axis=0))]
     y = np.zeros_like(x)
     for mask, function in zip(masks, funclist):
-        y = np.where(mask, piece(x, mask, function, args, kw), y)
+        if callable(function) or np.ndim(function) == 0:
+            y = np.where(mask, piece(x, mask, function, args, kw), y)
+        else:  # one value for each element chosen
+            y = np.array(y)
+            y[mask] = function
     return y.astype(x.dtype)
 
 

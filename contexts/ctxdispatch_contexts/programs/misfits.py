@@ -10,13 +10,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir.graph import Graph, Op, Raise
-from ctxdispatch.ir.values import Const
+from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.effects import call_of
+from ctxdispatch.passes.raising import takes_no_such
 from ctxdispatch.passes.scalar_types import OPERATORS, PLAIN
 from ctxdispatch.passes.transfer import call
+from ctxdispatch_contexts.derivatives.table import lowering
 from ctxdispatch_contexts.programs.errors import Ending, MissingRuleError, Refusal
 from ctxdispatch_contexts.programs.refusals import missing_message
 
@@ -37,8 +41,16 @@ def mark_misfits(graph: Graph) -> None:
     """In place."""
     for _, op in graph.ops():
         call = None if op.syntax else call_of(op)
-        if call is not None and len(call[1]) == len(op.args) and not fits(call[0], len(op.args), op.kwnames):
+        if call is not None and len(call[1]) == len(op.args) and _is_misfit(op, *call):
             op.callee = Const(Misfit(call[0], Refusal(MissingRuleError, missing_message(op), op)))
+
+
+def _is_misfit(op: Op, function: Any, args: tuple[T.Type, ...]) -> bool:
+    """Rules and lowerings of functions may take more than those do."""
+    if not fits(function, len(args), op.kwnames):
+        return True
+    lowered = hashable(function) and type(function) is not np.ufunc and lowering(function) is not None
+    return lowered and takes_no_such(function, args, op.kwnames)
 
 
 def end_where_raised(graph: Graph) -> None:

@@ -18,6 +18,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.leaves import package_of
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.reading import LIBRARIES, reads
@@ -86,11 +87,7 @@ def python_class(site: Any) -> type | None:
 def opened(op: Op) -> list[Operand]:
     """The operands at whose items it looks."""
     found = [operand for _, operand, inside in _looked_at(op) if inside]
-    return [operand for operand in found if not _is_of_numbers(operand_type(operand))]
-
-
-def _is_of_numbers(type_: T.Type) -> bool:
-    return isinstance(type_, T.ArrayOf) and not type_.dtype.hasobject
+    return [operand for operand in found if not effects.plain(operand_type(operand))]
 
 
 def _looked_at(op: Op) -> Iterator[tuple[Fact, Operand, bool]]:

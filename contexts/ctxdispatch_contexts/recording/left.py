@@ -13,11 +13,12 @@ A number cannot be weakly referenced: of these the last `MOST` are known.
 from __future__ import annotations
 
 import functools
+import gc
 import sys
 import weakref
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from types import CellType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
@@ -155,9 +156,10 @@ _NOTHING = frozenset({int, bool, str, bytes, type(None), type(note), type})
 @natively
 def leave(record: Any) -> None:
     """The run has ended."""
-    notes = Counter(id(note.owner) for note in record.kept.values())
-    for note, references in _references(record.kept.values()):
-        if references - (notes[id(note.owner)] - 1) > _ALONE:
+    notes = [*record.kept.values()]
+    outliving = _outliving(notes)
+    for note in notes:
+        if id(_owner(note)) in outliving:
             for part in filter(record.is_active, _parts(note.values)):
                 own = _own(windows.opened(record, part) if shows(type(part)) else part)
                 if id(own) not in record.memory.given:
@@ -167,19 +169,36 @@ def leave(record: Any) -> None:
         _enter(block.owner, block.at, _names(*block.by, block.at), elements)
 
 
-def _references(notes: Iterable[Note]) -> Iterator[tuple[Note, int]]:
-    """How many references there are to the owner, with those of the note and of counting; of one referred to
-    weakly, which is there, any number."""
+def _outliving(notes: Sequence[Note]) -> set[int]:
+    """The owners, by identity, to which there are other references than from the notes, and from owners to
+    which there are none: found as the garbage collector finds them."""
+    owners = {id(owner): owner for owner in map(_owner, notes) if owner is not None}
+    found = {key for key, references in _from_elsewhere(owners, notes) if references > _NONE}
+    work = [*found]
+    while work:
+        held = {id(part) for part in gc.get_referents(owners[work.pop()])} & owners.keys() - found
+        found |= held
+        work += held
+    return found
+
+
+def _from_elsewhere(owners: dict[int, Any], notes: Iterable[Note]) -> Iterator[tuple[int, int]]:
+    """How many references there are to each, with those of counting."""
+    inside = Counter(id(note.owner) for note in notes)
     for note in notes:
-        held = note.owner
-        if type(held) is not weakref.ref:
-            yield note, sys.getrefcount(held)
-        elif held() is not None:
-            yield note, sys.maxsize
+        inside.update(map(id, note.values))
+    for owner in owners.values():
+        inside.update(map(id, gc.get_referents(owner)))
+    for key, owner in owners.items():
+        yield key, sys.getrefcount(owner) - inside[key]
 
 
-_ALONE = next(_references([Note([], None, [], None)]))[1]
-"""Those of an owner that nobody else holds."""
+def _count_none() -> int:
+    note = Note([], None, [], None)
+    return next(_from_elsewhere({id(note.owner): note.owner}, [note]))[1]
+
+
+_NONE = _count_none()
 
 
 def _parts(values: list[Any]) -> Iterator[Any]:
