@@ -208,7 +208,7 @@ class Machine:
         if self._at != self._unit or self._position is None:
             self._at = self._unit
             code = self.code
-            here = (code.co_filename, code.co_qualname, *self._positions[self._unit])
+            here = (code.co_filename, code.co_qualname, *self._positions[self._unit], False)
             self._position = tuple.__new__(Position, here)
         return self._position
 

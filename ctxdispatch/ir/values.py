@@ -17,7 +17,8 @@ Row = TypeVar("Row")
 
 
 class Position(NamedTuple):
-    """Where in the user's source something stands. Columns are byte offsets as in `co_positions`."""
+    """Where in the user's source something stands. Columns are byte offsets as in `co_positions`. `part`: it
+    is only a part of what does what stands there."""
 
     filename: str
     function: str
@@ -25,6 +26,7 @@ class Position(NamedTuple):
     end_line: int | None = None
     column: int | None = None
     end_column: int | None = None
+    part: bool = False
 
     def __str__(self) -> str:
         return f"{self.filename}:{self.line} in {self.function}"

@@ -191,3 +191,34 @@ def test_a_type_that_changes_each_time_is_recorded_in_the_end():
         space["BOX"]["v"] = [2.0, np.ones(3), None, "a"][i % 4]
         gradient(X)
     assert space["COUNT"] == 40
+
+
+class Given:
+    def __init__(self):
+        self.x = X.copy()
+
+
+LOWERED = {
+    "interp": "np.interp(np.linspace(0.0, 1.0, 5), ts, s)", "at a number": "np.interp(0.3, ts, s)",
+    "array": "np.array(s)[1:] * ts[1]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LOWERED)
+def test_what_a_call_gives_is_not_expected_of_its_parts(name):
+    """Calls that are written out as others: the type that was noted is that of the whole."""
+    text = f"""
+def f(p):
+    ts, s, t = [0.0], [p.x[0]], 0.0
+    for v in p.x:
+        t = t + np.max(np.abs(v)) * 0.1
+        ts.append(t)
+        s.append(v * t)
+    return np.sum({LOWERED[name]})
+"""
+    space = {"np": np, "__name__": __name__}
+    exec(text, space)
+    gradient, given = grad(space["f"]), Given()
+    for _ in range(3):
+        gradient(given)
+    assert explain(gradient)(given).regions[0].tier == "compiled whole"

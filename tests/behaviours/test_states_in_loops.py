@@ -266,3 +266,34 @@ def test_what_is_done_meanwhile(f):
     for n in (1, 2, 3):
         np.testing.assert_allclose(grad(f)(X, n), central(f, n), atol=1e-6)
         np.testing.assert_allclose([jvp(f, (X, n), (e, 0))[1] for e in np.eye(2)], central(f, n), atol=1e-6)
+
+
+JOINED = {
+    "array": "np.array(path)[:, 0]", "stack": "np.stack(path, axis=1)[0]",
+    "concatenate": "np.concatenate(path)", "sum": "sum(path)", "item": "path[3]",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", JOINED)
+@pytest.mark.parametrize("given", [START, SLOTS, PAIR])
+def test_paths_that_begin_with_what_an_argument_holds(how, given):
+    space = {"np": np, "__name__": __name__}
+    exec(
+        "def f(s):\n    x, path = s.x, [s.x]\n    for _ in range(4):\n        x = x + 0.1 * np.sin(x * s.v)\n"
+        f"        path.append(x)\n    return np.sum({JOINED[how]} ** 2)\n",
+        space,
+    )
+    gradient, f = grad(space["f"]), space["f"]
+    for _ in range(3):
+        found = gradient(given)
+    step, rest = 1e-6, given.v
+    slopes = [(f(at(given, d)) - f(at(given, -d))) / (2 * step) for d in np.eye(2) * step]
+    np.testing.assert_allclose(found.x, slopes, rtol=1e-6)
+    assert rest is given.v and explain(gradient)(given).regions[0].tier == "compiled whole"
+
+
+def at(given, d):
+    other = copy.copy(given) if type(given) is not Pair else given._replace(x=given.x + d)
+    if type(given) is not Pair:
+        other.x = given.x + d
+    return other

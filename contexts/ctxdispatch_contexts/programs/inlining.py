@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -220,17 +220,23 @@ def _splice(
 ) -> Block:  # fmt: skip
     index = next(i for i, other in enumerate(block.ops) if other is op)
     blocks, rest = inline_call(prepared.graph, block, index, callee, args, cells)
+    ways = [edge.args for inlined in blocks for edge in inlined.edges() if edge.target is rest]
+    returned = {value for args in ways for value in args}
     for inner in [inner for inlined in blocks for inner in inlined.ops]:
-        from_inside(prepared, inner, op, chain, callee)
+        from_inside(prepared, inner, op, chain, callee, returned)
     return rest
 
 
-def from_inside(prepared: Prepared, inner: Op, call: Op, chain: tuple[Any, ...], callee: Graph) -> None:
+def from_inside(
+    prepared: Prepared, inner: Op, call: Op, chain: tuple[Any, ...], callee: Graph,
+    returned: Container[Operand] = (),
+) -> None:  # fmt: skip
     """An op of the callee that has come in the place of a call. Functions of ours stand in for what the user
     wrote: they are where that is."""
     prepared.chain[inner] = chain
     if callee.filename.startswith(OWN_FILES):
-        stand_at(inner, call.pos)
+        whole = call.pos is None or any(r in returned for r in inner.results)
+        stand_at(inner, call.pos if whole else call.pos._replace(part=True))  # type: ignore[union-attr]
         inner.caught |= call.caught
 
 
