@@ -8,7 +8,7 @@ from typing import Any
 
 from ctxdispatch.ir.wrappers import CALLS
 from ctxdispatch_contexts.sparsity.calls import Rule
-from ctxdispatch_contexts.sparsity.iterables import PYTHON, iter_
+from ctxdispatch_contexts.sparsity.iterables import PYTHON, iter_, updating
 from ctxdispatch_contexts.sparsity.python_rules import (
     changing,
     contains,
@@ -50,6 +50,7 @@ def _method_rules() -> dict[Any, Rule]:
         )
         for m in _methods(cls, changes + " update setdefault add discard"):
             found[m] = changing if m.__name__ in ("extend", "extendleft", "update") else moving
+        found[dict.update] = updating
         found.update(dict.fromkeys(_methods(cls, "get keys values items index count"), plain))
         found.update(dict.fromkeys(_methods(cls, "copy"), making))
         for name, rule in SPECIAL_METHODS.items():
