@@ -61,7 +61,7 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
         mean = np.mean(a, axis=axis, keepdims=keep)
         return (mean, np.full_like(mean, a.size / np.size(mean))[()]) if returned else mean
     w = weights_of(a, np.asarray(weights), axis)
-    dtype = np.result_type(a, w, *["f8"] * (a.dtype.kind in "biu"))
+    dtype = np.result_type(a, w, "f8") if a.dtype.kind in "biu" else np.result_type(a, w)
     total = np.sum(w, axis=axis, keepdims=keep, dtype=dtype)
     if np.any(np.equal(total, 0)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
