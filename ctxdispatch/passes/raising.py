@@ -21,7 +21,7 @@ from ctxdispatch.facts import DIVISIONS, IDENTITY, TRUTH, fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.passes import numpy_types, transfer
-from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, TupleOf, Type, cls_of
+from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, TupleOf, Type, cls_of, flag
 
 _TOTAL_ANY = {
     *(*IDENTITY, *TRUTH, bool, type, id, callable, slice),
@@ -120,17 +120,20 @@ def takes_no_such(function: Anything, args: tuple[Type, ...], kwnames: tuple[str
     row = fact_of(function)
     if row is None or row.effect or row.calls or row.keeps:
         return False
+    return all(_refuses(function, args, kwnames, number) for number in (1, 2))
+
+
+def _refuses(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...], number: int) -> bool:
     first = len(args) - len(kwnames)
-    for number in (1, 2):
-        try:
-            given = [_sample(a, number, random.Random(number), 0) for a in args]
-            numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
-        except TypeError:
-            continue
-        except Exception:
-            return False
+    try:
+        given = [_sample(a, number, random.Random(number), 0) for a in args]
+    except numpy_types.Unsampled:
         return False
-    return True
+    try:
+        numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
+    except Exception as error:
+        return isinstance(error, TypeError)
+    return False
 
 
 @lru_cache(maxsize=4096)
@@ -157,6 +160,7 @@ def _sample(type_: Type, number: int, rng: random.Random, filled: int) -> Anythi
     for numbers, and some of SciPy's go on for ever at great ones, which they take for orders.)"""
 
     def length(dim: Dim) -> int:
+        dim = flag(dim)
         if dim:
             return 1
         if number < len(LENGTHS):
