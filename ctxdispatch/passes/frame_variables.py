@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 
 from ctxdispatch.ir import frames, primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes.cells import free_stores
 
 Variable = str | Value
 
@@ -50,8 +52,18 @@ def variables(graph: Graph) -> Variables:
 
 
 def assigned(ops: Iterable[Op]) -> set[Variable]:
-    """What they set or unset."""
-    return {v for op in ops if op.fn in (*_SETS, *_UNSETS) and (v := variable_of(op)) is not None}
+    """What they set or unset, or functions that they make."""
+    own, loaded, made = set[Variable](), dict[str, Variable](), set[str]()
+    for op in ops:
+        variable = variable_of(op)
+        if variable is not None and op.fn in (*_SETS, *_UNSETS):
+            own.add(variable)
+        elif isinstance(variable, Value) and op.fn is frames.load_closure:
+            loaded[variable.name] = variable
+        elif op.fn is primitives.make_function:
+            codes = [a.value for a in op.args if isinstance(a, Const) and type(a.value) is CodeType]
+            made.update(*map(free_stores, codes))
+    return own | {loaded[name] for name in made & loaded.keys()}
 
 
 def needed(blocks: Sequence[Block], outputs: Iterable[Variable]) -> tuple[set[Variable], set[Variable]]:

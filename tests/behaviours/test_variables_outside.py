@@ -15,7 +15,9 @@ STORES = {
     "flag": "n = n if s > 9.0 else n + 1", "several": "n, m = m + 1, n",
     "text": "m = m * 2; n += len(m * 'a')",
     "closure": "bump()", "handled": "\ntry: n += 1 // m\nexcept ZeroDivisionError: n += 2",
-    "best": "n = max(n, k)",
+    "best": "n = max(n, k)", "inside": "\ndef up():\n    nonlocal n\n    n += 1\nup()",
+    "deeper": "\ndef up(by=1):\n    nonlocal n\n    def deeper():\n        nonlocal n\n        n += by\n"
+    "    deeper()\nif s < 9.0: up(2)",
 }  # fmt: skip
 PLACES = {
     "before": "s, k = 0.0, 1\n{store}\nfor k in range(2):\n    s = s + v[k] * v[k]\n",
@@ -60,6 +62,8 @@ def maker(store, place, around, end, cell):
     if cell == "own":
         body = body.replace("return", "note()\nreturn")
     body = AROUND[around].format(body=body, inner=indented(body, 4))
+    if cell == "module":
+        body = body.replace("nonlocal", "global")
     text = CELLS[cell].format(body=indented(body, 8 if cell != "module" else 4), deeper=indented(body, 12))
     space = {"__name__": __name__, "still": contextlib.nullcontext}
     exec(text, space)
