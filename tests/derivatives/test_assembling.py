@@ -28,11 +28,15 @@ PROGRAMS = {
     "put last": lambda x, y: np.r_["0,3,-1", x, y[:, 0]],
     "put between": lambda x, y: np.r_["-1,3,1", x, x],
     "lists": lambda x, y: np.r_[x, [1.0, 2.0]],
+    "values one by one": lambda x, y: np.piecewise(x, [x > 0.0, x < 0.0], [y[:2, 0] * 2.0, 3.0]),
+    "one value of an array": lambda x, y: np.piecewise(x, [x > 0.0, x > 1.0], [1.0, x[:1] * y[0, 1]]),
+    "a list of values": lambda x, y: np.piecewise(x, [x > 0.0], [[x[0], y[1, 1]], lambda v: v * y[0, 0]]),
+    "of a number": lambda x, y: np.piecewise(1.0, [True], [x[:1]]) * x,
 }
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_joined_by_an_object(name):
+def test_joined_by_an_object_or_by_conditions(name):
     f = PROGRAMS[name]
     check(f, (X, Y), {}, pull_by_vjp)
     value, tangent = jvp(f, (X, Y), (np.ones(3), np.ones((3, 2))))
