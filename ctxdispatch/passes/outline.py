@@ -90,7 +90,7 @@ class _Writer:
         whole = self.place.target is None
         if not (whole or self.outputs or any(_stores(op) for _, op in self.graph.ops())):
             raise Unfit
-        return Part(self.graph, self.inputs, self.outputs, whole)
+        return Part(self.graph, self.inputs, self.outputs)
 
     def _outputs(self) -> tuple[Variable, ...]:
         target = self.place.target

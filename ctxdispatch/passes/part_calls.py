@@ -82,10 +82,11 @@ _LOADS = (frames.load_local, frames.load_closure)
 def _leave(hit: Block, place: Place, part: Part, pos: Position | None, taken: Any) -> None:
     found = Value("outputs")
     hit.ops = [Op(Const(taken), [], [found], (), pos)]
-    returned = [Value("returned")] if part.whole else []
-    values = [*returned, *(Value(str(name)) for name in part.outputs)]
+    values = [Value(str(name)) for name in part.outputs]
+    stores = [_store(name, value, pos) for name, value in zip(part.outputs, values, strict=True)]
     if place.target is None:
-        hit.terminator = Return(returned[0], pos)
+        values.insert(0, Value("returned"))
+        hit.terminator = Return(values[0], pos)
     else:
         hit.terminator = Jump(Edge(place.target, [*hit.params]), pos)
     if not values:
@@ -93,8 +94,7 @@ def _leave(hit: Block, place: Place, part: Part, pos: Position | None, taken: An
         return
     opening = Op(Const(primitives.unpack), [found, Const(len(values))], values, (), pos, True)
     opening.exempt = True
-    stored = zip(part.outputs, values[len(returned) :], strict=True)
-    hit.ops += [opening, *(_store(name, value, pos) for name, value in stored)]
+    hit.ops += [opening, *stores]
 
 
 def _store(name: Variable, value: Value, pos: Position | None) -> Op:

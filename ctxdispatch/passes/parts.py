@@ -19,12 +19,11 @@ from ctxdispatch.passes.frame_variables import Variable
 
 @dataclass(eq=False)
 class Part:
-    """`graph` gives the outputs as a tuple; of a `whole` program what that returns comes first."""
+    """`graph` gives the outputs as a tuple; of a whole program what that returns comes first."""
 
     graph: Graph
     inputs: tuple[Variable, ...]
     outputs: tuple[Variable, ...]
-    whole: bool
 
 
 @dataclass(eq=False)

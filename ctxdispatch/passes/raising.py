@@ -120,33 +120,26 @@ def takes_no_such(function: Anything, args: tuple[Type, ...], kwnames: tuple[str
     row = fact_of(function)
     if row is None or row.effect or row.calls or row.keeps:
         return False
-    return all(_refuses(function, args, kwnames, number) for number in (1, 2))
-
-
-def _refuses(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...], number: int) -> bool:
-    first = len(args) - len(kwnames)
-    try:
-        given = [_sample(a, number, random.Random(number), 0) for a in args]
-    except numpy_types.Unsampled:
-        return False
-    try:
-        numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
-    except Exception as error:
-        return isinstance(error, TypeError)
-    return False
+    return all(isinstance(_error_of(function, args, kwnames, n, 0), TypeError) for n in (1, 2))
 
 
 @lru_cache(maxsize=4096)
 def _fails_on_samples(function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...]) -> bool:
-    first = len(args) - len(kwnames)
-    for number in range(SAMPLES):
-        rng = random.Random(number)
-        try:
-            given = [_sample(a, number, rng, 0 if type(function) is np.ufunc else number) for a in args]
-            numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
-        except Exception:
-            return True
-    return False
+    filled = (0 if type(function) is np.ufunc else n for n in range(SAMPLES))
+    return any(_error_of(function, args, kwnames, n, fill) is not None for n, fill in enumerate(filled))
+
+
+def _error_of(
+    function: Anything, args: tuple[Type, ...], kwnames: tuple[str, ...], number: int, filled: int
+) -> Exception | None:
+    """What it raises on sample `number`; Unsampled where there is none."""
+    first, rng = len(args) - len(kwnames), random.Random(number)
+    try:
+        given = [_sample(a, number, rng, filled) for a in args]
+        numpy_types.quiet(function, given[:first], dict(zip(kwnames, given[first:])))
+    except Exception as error:
+        return error
+    return None
 
 
 SAMPLES = 24

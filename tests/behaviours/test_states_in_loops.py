@@ -293,7 +293,8 @@ def test_paths_that_begin_with_what_an_argument_holds(how, given):
 
 
 def at(given, d):
-    other = copy.copy(given) if type(given) is not Pair else given._replace(x=given.x + d)
-    if type(given) is not Pair:
-        other.x = given.x + d
+    if type(given) is Pair:
+        return given._replace(x=given.x + d)
+    other = copy.copy(given)
+    other.x = given.x + d
     return other

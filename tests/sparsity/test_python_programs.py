@@ -437,3 +437,38 @@ def refused(f):
     with warnings.catch_warnings(), pytest.raises(SparsityError, match=r"\.py:\d+ in "):
         warnings.simplefilter("ignore", OpaqueCallWarning)
         jacobian_sparsity(f, X)
+
+
+class Pairs:
+    def __init__(self, x):
+        self.x = x
+
+    def __iter__(self):
+        return iter([("a", self.x[0]), ("b", self.x[1])])
+
+
+class Fields:
+    def __init__(self, x):
+        self.x = x
+
+    def keys(self):
+        return ["a", "b"]
+
+    def __getitem__(self, key):
+        return self.x["ab".index(key)]
+
+
+@pytest.mark.parametrize("given", [Pairs, Fields, lambda x: [("a", x[0]), ("b", x[1])]])
+def test_what_a_dict_is_updated_with(given):
+    """Its methods do not run out of sight: they are followed, or refused."""
+
+    def f(x):
+        d = {}
+        d.update(given(x))
+        return d["a"] * d["b"]
+
+    try:
+        found = jacobian_sparsity(f, X)
+    except SparsityError:
+        return
+    np.testing.assert_array_equal(found.toarray()[0].nonzero()[0], [0, 1])

@@ -5,7 +5,6 @@ Such a function is run once more on numbers that say which element is which: its
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -40,13 +39,12 @@ def check_dtype(callee: Any, array: Array) -> None:
         )
 
 
-def put_objects(ctx: Any, callee: Any, args: Any, depth: int = MOST) -> Any:
+def put_objects(ctx: Any, callee: Any, args: Any, kwargs: Any, depth: int = MOST) -> Any:
     """A store into an array of objects: those that are in it are written down by themselves."""
     array, *rest = args
-    converts = getattr(callee, "func", callee) is np.copyto  # numbers, of its own accord
-    if converts and ctx.record.any_active(rest[0]):
+    if callee is np.copyto and ctx.record.any_active(rest[0]):  # which converts numbers of its own accord
         rest[0] = resolve(ctx, np.asarray)(rest[0])
-    return callee(array, *[as_objects(ctx.record, a, depth) for a in rest])
+    return callee(array, *[as_objects(ctx.record, a, depth) for a in rest], **kwargs)
 
 
 def as_stored(ctx: Any, array: Array, value: Any) -> Any:
@@ -61,7 +59,7 @@ def moved(at: int, ctx: Any, callee: Any, args: Any, kwargs: Any) -> Any:
     """args[0] gets elements of its own, or of the operand after it that has the new values."""
     array, *rest = args
     if array.dtype == object:
-        return put_objects(ctx, functools.partial(callee, **kwargs) if kwargs else callee, args)
+        return put_objects(ctx, callee, args, kwargs)
     record: Record = ctx.record
     rest = [as_stored(ctx, array, a) for a in rest]
     sources, tags = numbers(array, rest[at])

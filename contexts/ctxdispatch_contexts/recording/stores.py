@@ -148,7 +148,8 @@ def _set_item(ctx: Any, callee: Any, args: Any, kwargs: Any) -> None:
             _set_item(ctx, callee, part, {})
         return
     if array.dtype == object:  # one object of an array is any
-        put_objects(ctx, callee, (array, index, value), np.ndim(np.broadcast_to(False, array.shape)[index]))
+        depth = np.ndim(np.broadcast_to(False, array.shape)[index])
+        put_objects(ctx, callee, (array, index, value), {}, depth)
         return
     value = as_stored(ctx, array, value)
     if record.is_active(value):

@@ -104,17 +104,14 @@ def iterable(run: Any, v: Any) -> Any:
 def updating(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """dict.update: of an array, or of a list of arrays, each row is a key and its value."""
     run.touch(args[0])
-    rows = [v if isinstance(v, dict) or not _is_gone_through(v) else _rows(run, v) for v in args[1:]]
-    return f(args[0], *rows, **kwargs)
+    return f(args[0], *[_rows(run, v) for v in args[1:]], **kwargs)
 
 
-def _is_gone_through(v: Any) -> bool:
-    return isinstance(v, (Array, list, tuple, Cursor))
-
-
-def _rows(run: Any, v: Any) -> list[Any]:
-    through = iterable(run, v)
-    return [[*iterable(run, row)] if isinstance(row, Array) and row.sample.ndim else row for row in through]
+def _rows(run: Any, v: Any) -> Any:
+    through = v if hasattr(type(v), "keys") else iterable(run, v)  # of a mapping the items are no rows
+    if not isinstance(through, (list, tuple, Cursor)):
+        return through
+    return ([*iterable(run, row)] if isinstance(row, Array) and row.sample.ndim else row for row in through)
 
 
 def _taken(run: Any, v: Any) -> Any:
