@@ -26,7 +26,7 @@ from ctxdispatch.passes.clashes import Clashes, Found
 from ctxdispatch.passes.expected import expected_in, is_vague
 from ctxdispatch.passes.guards import Guard
 from ctxdispatch.passes.held import has_held, has_positions, holds_list, without_held
-from ctxdispatch.passes.infer_ops import SPECIAL, shaped
+from ctxdispatch.passes.infer_ops import SPECIAL, result_of
 from ctxdispatch.passes.lengths import named, plain
 from ctxdispatch.passes.lists import Lists
 from ctxdispatch.passes.types import (
@@ -311,7 +311,7 @@ class Run:
         if result is Any and not (effects.reads_list(callee, args) or is_undispatched(op.fn)):
             # not understood: it may be one of the operands
             self.lists.keep_all(op.args, args)
-        self.set_results(op, shaped(self, op, callee, result))
+        self.set_results(op, result_of(self, op, callee, result))
 
     def set_results(self, op: Op, type_: Type) -> None:
         if len(op.results) == 1:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Sequence
 from types import CellType as Cell
-from types import ModuleType
+from types import GeneratorType, ModuleType
 from typing import TYPE_CHECKING
 from typing import Any as Anything
 
+from ctxdispatch.bytecode.lift import is_generator
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.registry import Registry
@@ -238,8 +239,12 @@ def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
     run.raise_type(op.result, run.passed_type(op.result, op.args[0]))
 
 
-def shaped(run: Run, op: Op, callee: Type, result: Type) -> Type:
-    """What is made in the shape of an array has its lengths."""
+def result_of(run: Run, op: Op, callee: Type, result: Type) -> Type:
+    """What its call tells, besides what it is called with: a function made here that yields gives a generator,
+    what is made in the shape of an array has its lengths."""
+    function = run.maker.get(op.callee) if isinstance(op.callee, Value) else None
+    if function is not None and function.fn is prim.make_function and is_generator(function.args[1].value):  # type: ignore[union-attr]
+        return Exact(GeneratorType)
     made = isinstance(result, ArrayOf) and isinstance(callee, Known) and hashable(callee.value)
     at = shape_argument(callee.value) if made else None  # type: ignore[attr-defined]
     shape = op.args[at] if at is not None and at < len(op.args) - len(op.kwnames) else None

@@ -25,6 +25,7 @@ import numpy as np
 
 from tests.facts.observing import Deadline
 from tests.paths import callees, rows
+from tests.paths.folding import FORMS, Fold, bound
 from tests.paths.values import is_tame, kind, numbers
 
 POINTS = ([0.7, -0.4, 1.3], [0.2, 0.9, -0.6], [-0.8, 0.35, 0.55], [0.45, 0.45, 1.2])
@@ -42,12 +43,16 @@ class Program(NamedTuple):
     point: tuple[float, ...]
     rowless: bool
     """Whether calls without a row were asked for in it."""
+    fold: Fold | None = None
 
     def source(self, within: str = "") -> str:
         """Within a `try` it is attempted, within a `with` recorded."""
-        lines = "\n".join([*self.body, f"return {self.result}"])
+        stored = bound("\n".join(self.body)) & {*GLOBAL}
+        body = self.fold.of(self.body, stored) if self.fold else self.body
+        lines = "\n".join([*body, f"return {self.result}"])
         lines = _WITHIN[within].format(lines if not within else textwrap.indent(lines, "    "))
-        return f"{header(lines)}\n\ndef f(x):\n{textwrap.indent(lines, '    ')}\n"
+        told = f"    global {', '.join(sorted(stored))}\n" if stored else ""
+        return f"{header(lines)}\n\ndef f(x):\n{told}{textwrap.indent(lines, '    ')}\n"
 
     def shown(self) -> str:
         """That runs."""
@@ -58,8 +63,11 @@ class Program(NamedTuple):
     def shorter(self) -> Iterator[Program]:
         """Without one of its statements, one of the terms of its result, or what is around an expression."""
         terms = self.result.split(" + ")
+        if self.fold:
+            yield self._replace(fold=None)
         for i in reversed(range(len(self.body))):
-            yield self._replace(body=self.body[:i] + self.body[i + 1 :])
+            fold = self.fold and self.fold.without(i)
+            yield self._replace(body=self.body[:i] + self.body[i + 1 :], fold=fold)
         for i in range(len(terms) if len(terms) > 1 else 0):
             yield self._replace(result=" + ".join(terms[:i] + terms[i + 1 :]))
         for i in reversed(range(len(self.body))):
@@ -289,4 +297,12 @@ def finished(drawing: Drawing) -> Program:
     result = " + ".join(f"{w} * {p}" for w, p in zip(WEIGHTS, paths)) or "0.0"
     end = drawing.last()
     body = (*drawing.body, end) if end else drawing.body
-    return Program(body, result, drawing.point, drawing.rowless)
+    return Program(body, result, drawing.point, drawing.rowless, folded(drawing, len(body)))
+
+
+def folded(drawing: Drawing, count: int) -> Fold | None:
+    """Half of the programs have some of their statements in a function."""
+    if not count or not drawing.chance(0.5):
+        return None
+    first = drawing.random.randrange(count)
+    return Fold(first, drawing.random.randint(first + 1, count), drawing.pick([*FORMS]))

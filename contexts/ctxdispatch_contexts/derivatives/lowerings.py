@@ -65,15 +65,20 @@ def shares(g, items):
 def max_(first, /, *rest, key=None, default=MISSING):
     if len(rest) == 1 and key is None:
         return rest[0] if rest[0] > first else first
-    return extreme((first, *rest) if rest else list(first), key, default, operator.gt, "max")
+    return extreme((first, *rest) if rest else first, key, default, operator.gt, "max")
 
 
-def extreme(items, key, default, beats, name):
-    """The first of the items that no other one beats."""
-    if not items:
-        return fallback(default, name)
-    if len(items) == 1:
-        return items[0]  # which is not compared
+def extreme(iterable, key, default, beats, name):
+    """The first of the items that no other one beats; an iterator is asked for the next one when the key of
+    this one is known."""
+    if key is None or isinstance(iterable, (list, tuple, dict, set, range, np.ndarray)):
+        items = list(iterable)
+        return first_of(items, key, beats) if items else fallback(default, name)
+    pairs = [(item, key(item)) for item in iterable]
+    return first_of(pairs, operator.itemgetter(1), beats)[0] if pairs else fallback(default, name)
+
+
+def first_of(items, key, beats):
     if key is None:
         best = items[0]
         for item in items[1:]:
@@ -92,7 +97,7 @@ def extreme(items, key, default, beats, name):
 def min_(first, /, *rest, key=None, default=MISSING):
     if len(rest) == 1 and key is None:
         return rest[0] if rest[0] < first else first
-    return extreme((first, *rest) if rest else list(first), key, default, operator.lt, "min")
+    return extreme((first, *rest) if rest else first, key, default, operator.lt, "min")
 
 
 def fallback(default, name):
