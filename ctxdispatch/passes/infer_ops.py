@@ -240,8 +240,8 @@ def _check_bound(run: Run, op: Op, args: Sequence[Type]) -> None:
 
 
 def result_of(run: Run, op: Op, callee: Type, result: Type) -> Type:
-    """What its call tells, besides what it is called with: a function made here that yields gives a generator,
-    what is made in the shape of an array has its lengths."""
+    """What else is known of it: a function made here that yields gives a generator, what is made in the shape
+    of an array has its lengths."""
     function = run.maker.get(op.callee) if isinstance(op.callee, Value) else None
     if function is not None and function.fn is prim.make_function and is_generator(function.args[1].value):  # type: ignore[union-attr]
         return Exact(GeneratorType)

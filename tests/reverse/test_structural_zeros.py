@@ -252,3 +252,30 @@ def test_chains_on_large_arrays(size):
     x = np.linspace(0.0, 2.0, size)
     assert grad(f)(x)[0] == 0.0
     assert grad(g)(x)[0] == 1.0
+
+
+OTHERS = [0, True, np.int64(1), np.uint8(1), np.array(1), 2.0, np.float32(1.0), 1j]
+
+
+@pytest.mark.parametrize("other", OTHERS, ids=map(repr, OTHERS))
+@pytest.mark.parametrize("maker", [
+    lambda x, other: np.array([x, other]).sum(),
+    lambda x, other: np.stack([x, other])[0],
+    lambda x, other: np.hstack([x, other])[0],
+    lambda x, other: np.concatenate([[x], [other]])[0],
+    lambda x, other: sum([x, other]),
+    lambda x, other: np.sum([[x, other], [other, x]]) / 2,
+    lambda x, other: np.where([True, False], [x, other], 0.0)[0],
+    lambda x, other: np.mean((x, other)) * 2,
+    lambda x, other: math.prod([x, other, 2.0]) / (2.0 * other) if other else math.prod([x, 1]),
+    lambda x, other: np.dot([x, other], [1.0, 2.0]),
+    lambda x, other: np.array([{"a": x, "b": other}["a"], other])[0],
+])  # fmt: skip
+@pytest.mark.parametrize("within", [lambda f: f, recorded], ids=["", "recorded"])
+def test_masks_of_what_has_no_derivative(within, maker, other):
+    """Numbers of all classes stand beside what is differentiated, where something else is at a pole."""
+
+    def f(x):
+        return np.where(x > 2, np.sqrt(x - 1.0), 0.0) + np.real(maker(x, other))
+
+    np.testing.assert_allclose(grad(within(f))(1.0), 1.0)

@@ -384,7 +384,7 @@ def _may_change(operand: Operand) -> bool:
 def _eager_consumer(op: Op, graph: Graph) -> Op | None:
     users = [other for _, other in graph.ops() if op.result in other.args]
     if len(users) != 1 or (users[0].fn in ORDERING and "key" in users[0].kwnames):
-        return None  # what is read in the place of `max` asks for the key of each item before it takes the next
+        return None  # `max` asks for the key of each item before it takes the next one
     if users[0].fn is builtins.enumerate:
         return _eager_consumer(users[0], graph)
     return users[0] if users[0].fn in EAGER or users[0].fn in _TAKING else None

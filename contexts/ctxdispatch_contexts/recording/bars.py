@@ -50,7 +50,7 @@ class Bars(Record):
         elif issubclass(type(value), dict):
             for key, part in entries_of(cotangent):
                 self.add(value.get(key), part)
-        else:
+        elif not issubclass(type(value), (int, np.generic)):  # which masks are given, too
             for name, part in entries_of(cotangent):
                 self.add(getattr(value, name, None), part)
 
