@@ -170,10 +170,10 @@ class Fact(NamedTuple):
         said = (*(getattr(self, name) for name in _OF_OPERANDS), *(s.operands for s in self.result))
         return any(operands.has(position) for operands in said)
 
-    def bound(self, n: int) -> Fact:
-        """What a method bound to the first n operands does: storing into those is an effect elsewhere. By -1:
-        of `cls.__new__` what a call of `cls` does."""
-        elsewhere = any(map(self.stores.has, range(n)))
+    def bound(self, n: int, takes: bool = False) -> Fact:
+        """What a method bound to the first n operands does: storing into those is an effect elsewhere, as is
+        taking items of an iterator among them, `takes`. By -1: of `cls.__new__` what a call of `cls` does."""
+        elsewhere = takes or any(map(self.stores.has, range(n)))
         moved = {name: getattr(self, name).after(n) for name in _OF_OPERANDS}
         sources = tuple([s._replace(operands=s.operands.after(n)) for s in self.result])
         known = self.known and not any(s.operands.has(i) for s in self.result for i in range(n))

@@ -61,7 +61,10 @@ def fact_of(callee: Any) -> Fact | None:
     row = _row(function)
     if row is None and _loaded():
         row = _row(function)
-    return row if row is None or not bound else _bound(row, len(bound))
+    if row is None or not bound:
+        return row
+    takes = any(hasattr(type(owner), "__next__") and row.iterates.has(i) for i, owner in enumerate(bound))
+    return _bound(row, len(bound), takes)
 
 
 def _row(function: Any) -> Fact | None:
@@ -87,8 +90,8 @@ def _in_progress(module: Any) -> bool:
 
 
 @functools.lru_cache(maxsize=4096)
-def _bound(row: Fact, n: int) -> Fact:
-    return row.bound(n)
+def _bound(row: Fact, n: int, takes: bool) -> Fact:
+    return row.bound(n, takes)
 
 
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType, types.ClassMethodDescriptorType)

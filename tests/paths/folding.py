@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 FORMS = {
     "called": "def part():\n{}\npart()",
-    "looped": "def part():\n{}\nfor _ in range(1):\n    part()",
-    "generator": "def part():\n{}\n    yield\nfor _ in part():\n    pass",
-    "mapped": "def part(_):\n{}\nlist(map(part, [0]))",
-    "keyed": "def part(_):\n{}\nmin([0], key=part)",
+    "looped": "def part():\n{}\nfor turn in range(1):\n    part()",
+    "generator": "def part():\n{}\n    yield\nfor turn in part():\n    pass",
+    "mapped": "def part(item):\n{}\nlist(map(part, [0]))",
+    "keyed": "def part(item):\n{}\nmin([0], key=part)",
     "recursive": "def part(n):\n    if n:\n        return part(n - 1)\n{}\npart(2)",
     "manager": "@contextlib.contextmanager\ndef part():\n{}\n    yield\nwith part():\n    pass",
     "counted": "turn = 0\ndef part():\n    nonlocal turn\n    turn += 1\n{}\nwhile turn < 1:\n    part()",

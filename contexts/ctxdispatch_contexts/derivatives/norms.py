@@ -54,11 +54,13 @@ def norm(x, ord=None, axis=None, keepdims=False):
     x = np.asarray(x)
     if ord is None:
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
-    if axis is None:
-        axis = tuple(range(x.ndim))
-    if isinstance(axis, int) or len(axis) == 1:
+    if axis is None and x.ndim == 2:
+        return matrix_length(x, ord, 0, 1, keepdims)
+    if axis is None and x.ndim == 1:
+        axis = 0
+    if isinstance(axis, int) or (axis is not None and len(axis) == 1):
         return length(x, ord, axis, keepdims)
-    if len(axis) != 2:
+    if axis is None or len(axis) != 2:
         raise ValueError("Improper number of dimensions to norm.")
     return matrix_length(x, ord, *normalized(axis, x.ndim), keepdims)
 

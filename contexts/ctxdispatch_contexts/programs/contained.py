@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
-from ctxdispatch.facts import ATTRIBUTES, fact_of
+from ctxdispatch.facts import ATTRIBUTES
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Iterate, Op, Return
 from ctxdispatch.ir.leaves import is_ours
@@ -31,6 +31,7 @@ from ctxdispatch_contexts.programs.changes import (
     sets_name,
 )
 from ctxdispatch_contexts.programs.lifting import is_installed
+from ctxdispatch_contexts.programs.out_of_sight import has_effect
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -64,8 +65,7 @@ def contained_with(op: Op, operands: Iterable[Operand]) -> tuple[T.Type, ...] | 
 
 
 def _stays_within(op: Op, graph: Graph, objects: Objects) -> bool:
-    fact = fact_of(op.fn)
-    if may_change_unseen(op) or objects.runs_method(op) or (fact is not None and fact.effect):
+    if may_change_unseen(op) or objects.runs_method(op) or has_effect(op):
         return False
     taken = op.fn not in primitives.UNPACKING and moves_iterator(objects, op)
     if taken or sets_name(op) or any(map(is_outside, changed_objects(objects, op))):

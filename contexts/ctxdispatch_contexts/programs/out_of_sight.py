@@ -10,6 +10,7 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Operand, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import carries, has_zero_derivative
@@ -32,6 +33,16 @@ def runs_python(op: Op) -> bool:
     if is_ours(getattr(op.fn, "__module__", None)):
         return False
     return not (_is_of_library(op.fn) and all(map(_cannot_change, op.args)))
+
+
+def has_effect(op: Op) -> bool:
+    """It does what is not seen in its operands, as far as is known: C code without a row may draw a random
+    number, or write to a file."""
+    fact = fact_of(op.fn)
+    if fact is not None or op.contained is not None:
+        return fact is not None and fact.effect
+    pure = isinstance(op.fn, PureFunction) or is_ours(getattr(op.fn, "__module__", None))
+    return not (pure or (hashable(op.fn) and (elementwise(op.fn) or vjp_rule(op.fn))))
 
 
 def _calls(op: Op, fact: Fact) -> bool:

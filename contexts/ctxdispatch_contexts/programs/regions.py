@@ -36,7 +36,7 @@ from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterato
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.journal import keep_journal, trial
 from ctxdispatch_contexts.programs.mode import Program
-from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.out_of_sight import has_effect, runs_python
 from ctxdispatch_contexts.programs.remembered import is_cached
 
 
@@ -208,12 +208,9 @@ def changes_outside(graph: Graph, but: Any = None) -> bool:
 def _changes(op: Op, objects: Objects) -> bool:
     if op.fn in (primitives.load_global, primitives.cell_get) or is_cached(op.fn):
         return False
-    fact = fact_of(op.fn)
-    if sets_name(op) or (fact is not None and fact.effect):
+    if sets_name(op) or has_effect(op) or any(map(is_outside, changed_objects(objects, op))):
         return True
-    if any(map(is_outside, changed_objects(objects, op))):
-        return True
-    if T.Any in map(operand_type, op.args) and fact is not None:
+    if T.Any in map(operand_type, op.args) and fact_of(op.fn) is not None:
         return False  # what a sweep does with cotangents of which it does not know what they are
     ours = is_ours(getattr(op.fn, "__module__", None))
     return runs_python(op) or (not ours and moves_iterator(objects, op))

@@ -33,7 +33,7 @@ from ctxdispatch_contexts.programs.apart import RECORD
 from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator, sets_name
 from ctxdispatch_contexts.programs.errors import MissingRuleError, Opaque, Refusing
 from ctxdispatch_contexts.programs.journal import NOTES, undo
-from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.out_of_sight import has_effect, runs_python
 
 UNEQUAL = frozenset({operator.ne, np.not_equal})
 _COMPARISONS = {
@@ -152,11 +152,11 @@ def may_run_again(op: Op, objects: Objects) -> bool:
     """Nothing outside of the program is another one afterwards."""
     if op.fn in NOTES:
         return True
-    fact = fact_of(op.fn)
-    reads = hashable(op.fn) and op.fn in _READS
     if is_cached(op.fn):
         return True
-    if runs_python(op) or (fact is not None and fact.effect and not (reads or fact.repeats)):
+    fact = fact_of(op.fn)
+    reads = (hashable(op.fn) and op.fn in _READS) or (fact is not None and fact.repeats)
+    if runs_python(op) or (has_effect(op) and not reads):
         return False
     # what is unpacked is an item of a container far more often than an iterator, of which it raises then
     taken = op.fn not in primitives.UNPACKING and moves_iterator(objects, op)

@@ -29,6 +29,8 @@ def items(container: Any) -> Iterable[Any]:
     cls = type(container)
     if cls in _CONTAINERS:
         return container if cls is not dict else container.values()
+    if issubclass(cls, np.ndarray):
+        return container.flat  # type: ignore[no-any-return]
     base = next(base for base in cls.__mro__ if base in _CONTAINERS)
     found: Iterable[Any] = dict.values(container) if base is dict else base.__iter__(container)
     return found
@@ -43,23 +45,29 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     value = bare(value) if type(value) is Tagged else value
     if issubclass(type(value), (np.ndarray, *NUMBERS)):
         yield value
-        if issubclass(type(value), np.ndarray) and value.dtype == object:
-            for item in value.flat:
-                yield from leaves(item, depth - 1)
-    elif issubclass(type(value), np.flatiter):
-        yield value.base
-    elif issubclass(type(value), np.void):
-        yield np.asarray(value)  # in the memory of its array
-    elif issubclass(type(value), (tuple, list, set, frozenset, deque, dict)):
+        if not issubclass(type(value), np.ndarray) or value.dtype != object:
+            return
+    if _holds(value):
         if depth:
             for item in items(value):
                 yield from leaves(item, depth - 1)
         else:
             yield from _further(value)
+    elif issubclass(type(value), np.flatiter):
+        yield value.base
+    elif issubclass(type(value), np.void):
+        yield np.asarray(value)  # in the memory of its array
     elif issubclass(type(value), slice):
         yield from leaves((value.start, value.stop, value.step))
     elif shows(type(value)):
         yield value
+
+
+def _holds(value: Any) -> bool:
+    """A container, or an array of objects."""
+    if issubclass(type(value), np.ndarray):
+        return value.dtype == object  # type: ignore[no-any-return]
+    return issubclass(type(value), (tuple, list, set, frozenset, deque, dict))
 
 
 def _further(container: Any) -> Iterator[Any]:
@@ -68,11 +76,13 @@ def _further(container: Any) -> Iterator[Any]:
     while waiting:
         value = waiting.pop()
         for item in [*items(value)]:
-            if not issubclass(type(item), (tuple, list, set, frozenset, deque, dict)):
+            if not _holds(item):
                 yield from leaves(item)
             elif id(item) not in seen:
                 seen.add(id(item))
                 waiting.append(item)
+                if issubclass(type(item), np.ndarray):
+                    yield item
 
 
 def snapshot(value: Any) -> Any:
@@ -90,10 +100,13 @@ def _snapshot(value: Any, seen: dict[int, Any]) -> Any:
     if type(value) not in (list, deque, tuple, dict):
         return value
     if id(value) not in seen:
-        of_dict = type(value) is dict
-        items = [_snapshot(item, seen) for item in (value.values() if of_dict else value)]
-        found = dict(zip(value, items, strict=True)) if of_dict else items
-        seen[id(value)] = tuple(items) if type(value) is tuple else found
+        found: Any = {} if type(value) is dict else []
+        seen[id(value)] = found  # before what it holds, which may be it
+        if type(value) is dict:
+            found.update((key, _snapshot(item, seen)) for key, item in value.items())
+        else:
+            found.extend(_snapshot(item, seen) for item in value)
+        seen[id(value)] = tuple(found) if type(value) is tuple else found
     return seen[id(value)]
 
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch_contexts.programs.assigned import is_empty
 from ctxdispatch_contexts.programs.errors import OWN_FILES
 from ctxdispatch_contexts.sparsity.callees import of_library
 from ctxdispatch_contexts.sparsity.errors import described
@@ -180,16 +181,24 @@ def _codes(code: types.CodeType) -> list[types.CodeType]:
 def _sampled_callee(run: Run, f: Any) -> Any:
     """A callee with samples in the place of what it holds: a method's owner, a closure's cells."""
     if type(f) is types.FunctionType:
-        cells = tuple(types.CellType(_sampled_inner(run, c.cell_contents)) for c in f.__closure__ or ())
-        defaults = tuple(run.sampled(d) for d in f.__defaults__ or ())
-        made = types.FunctionType(f.__code__, f.__globals__, f.__name__, defaults or None, cells or None)
-        made.__kwdefaults__ = {k: run.sampled(d) for k, d in (f.__kwdefaults__ or {}).items()} or None
-        return made
+        return _sampled_function(run, f, {})
     owner = getattr(f, "__self__", None)
     if owner is not None:
         return getattr(run.sampled(owner), f.__name__)
     return f
 
 
-def _sampled_inner(run: Run, v: Any) -> Any:
-    return _sampled_callee(run, v) if type(v) is types.FunctionType else run.sampled(v)
+def _sampled_function(run: Run, f: types.FunctionType, made: dict[types.FunctionType, Any]) -> Any:
+    """`made`: of functions that hold one another, or themselves."""
+    if f not in made:
+        cells = tuple(types.CellType() for _ in f.__closure__ or ())
+        defaults = tuple(run.sampled(d) for d in f.__defaults__ or ())
+        new = types.FunctionType(f.__code__, f.__globals__, f.__name__, defaults or None, cells or None)
+        new.__kwdefaults__ = {k: run.sampled(d) for k, d in (f.__kwdefaults__ or {}).items()} or None
+        made[f] = new
+        for cell, own in zip(cells, f.__closure__ or (), strict=True):
+            if not is_empty(own):
+                v = own.cell_contents
+                is_function = type(v) is types.FunctionType
+                cell.cell_contents = _sampled_function(run, v, made) if is_function else run.sampled(v)
+    return made[f]
