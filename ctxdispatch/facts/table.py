@@ -63,7 +63,7 @@ def fact_of(callee: Any) -> Fact | None:
         row = _row(function)
     if row is None or not bound:
         return row
-    takes = any(hasattr(type(owner), "__next__") and row.iterates.has(i) for i, owner in enumerate(bound))
+    takes = any(row.iterates.has(i) and hasattr(type(owner), "__next__") for i, owner in enumerate(bound))
     return _bound(row, len(bound), takes)
 
 
