@@ -4,6 +4,7 @@ import contextlib
 import copy
 import functools
 import itertools
+import operator
 import pickle
 import select
 
@@ -106,6 +107,15 @@ def a_map_given_to_c_code(x):
 )
 def an_iterator_that_is_pickled(x):
     return len(pickle.dumps(iter(x))) * x[0]  # here
+
+
+@refused(
+    "a function is pickled within what is differentiated, of which the copy would be no part; pickle it "
+    "beforehand, or afterwards",
+    *BOTH,
+)
+def a_function_that_is_pickled(x):
+    return pickle.loads(pickle.dumps(functools.partial(operator.mul, x[0])))(2.0) * x[1]  # here
 
 
 @refused(

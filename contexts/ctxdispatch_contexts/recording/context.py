@@ -37,7 +37,7 @@ from ctxdispatch.ir.watching import tell_apart
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs import ending
 from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
-from ctxdispatch_contexts.programs.errors import Refused
+from ctxdispatch_contexts.programs.errors import MissingRuleError, Refused, user_position
 from ctxdispatch_contexts.programs.observed import with_notes
 from ctxdispatch_contexts.recording import (
     addresses,
@@ -101,6 +101,14 @@ class Recording(Context):
         primitives.store_global, primitives.cell_set, primitives.awaited, primitives.gone_through,
         *unseen.FOLLOWED,
     )  # fmt: skip
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Functions that C code is given lead here."""
+        raise MissingRuleError(
+            "a function is pickled within what is differentiated, of which the copy would be no part; pickle "
+            "it beforehand, or afterwards",
+            user_position(),
+        )
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return operate(self, f, f, args, kwargs)
