@@ -26,6 +26,7 @@ from ctxdispatch.dispatch.reach import bind, natively, special
 from ctxdispatch.dispatch.strip import gives_items, is_iterator
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.sites import CONTEXT
+from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch_contexts.programs.by_code import gives_by_code
 from ctxdispatch_contexts.programs.errors import MissingRuleError, user_position
 from ctxdispatch_contexts.recording.callees import is_plain, look_at
@@ -175,8 +176,8 @@ def _asks(code: types.CodeType) -> bool:
 
 def _computes(ctx: Any, code: types.CodeType, namespace: dict[str, Any]) -> bool:
     """Under the context it would ask for it. (The code of `(v for v in items)` is the same under any.)"""
-    if _asks(code) or is_ours(namespace.get("__name__")):
-        return False
+    if _asks(code) or is_ours(namespace.get("__name__")) or any(map(is_undispatched, code.co_consts)):
+        return False  # what watches has been put there by a context, which had nothing else to do in it
     cells = tuple([types.CellType() for _ in code.co_freevars])
     made = code_for(ctx, types.FunctionType(code, namespace, closure=cells))
     return made is not None and not (issubclass(type(made), Rewritten) and not _asks(made.code))

@@ -179,7 +179,9 @@ class Pullbacks:
     def in_full(self, adjoint: Adjoint, value: Value) -> Operand:
         """bar(value) for a rule that looks at its shape."""
         bar = self.arrived(adjoint, value)
-        if isinstance(bar, Value) and isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar):
+        merges = isinstance(value.type, T.ArrayOf) and self.may_be_scalar(adjoint, bar)
+        # a number that the primal has left is among the variables, too: `tidy` finds no zero there
+        if merges and not (value in self._lazy and is_lazy(bar, value)):
             return adjoint.call(fitting.full, bar, adjoint.shaped(value), type=value.type)
         return bar if is_zero(bar) else strict(adjoint, bar, value)
 
