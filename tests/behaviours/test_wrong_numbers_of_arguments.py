@@ -29,8 +29,17 @@ CALLS = {
     "none": lambda x: operator.neg(), "store": lambda x: operator.setitem(x, 0),
     "order": lambda x: operator.lt(x[0]), "in place": lambda x: operator.iadd(x[0]),
     "contains": lambda x: operator.contains(x), "attribute": lambda x: getattr(x),
-    "class": lambda x: type(), "set": lambda x: setattr(x, "a"),
+    "class": lambda x: type(), "set": lambda x: setattr(x, "a"), "no name": lambda x: SHELF.__setattr__(),
+    "one name": lambda x: SHELF.__setattr__("a"), "deleted": lambda x: SHELF.__delattr__(),
+    "slot": lambda x: SHELF.__getattribute__(), "delattr": lambda x: delattr(x),
 }  # fmt: skip
+
+
+class Box:
+    v: type = float
+
+
+BOX = Box()
 
 
 @pytest.mark.parametrize("mode", [grad, jacfwd])
@@ -49,9 +58,14 @@ def test_the_error_is_the_plain_one(name, mode):
             pass
         return 2.0 * x[0]
 
+    def beside_an_attribute(x):
+        BOX.v = complex
+        call(x)
+        return 2.0 * x[0]
+
     with pytest.raises(TypeError) as plain:
         call(X)
-    for f in (unread, recorded, lambda x: call(x) * x[0]):
+    for f in (unread, recorded, lambda x: call(x) * x[0], beside_an_attribute):
         with pytest.raises(TypeError) as found:
             mode(f)(X)
         assert str(found.value) == str(plain.value)

@@ -1,5 +1,5 @@
-"""Cotangents that are one number for a whole array, which the primal has left: rules that look at the shape of
-a cotangent get it in full, wherever the blocks of the program begin and end."""
+"""Cotangents that are one number for a whole array, which the primal has left: rules that look at the shape
+of a cotangent get it in full, wherever the blocks of the program begin and end."""
 
 import functools
 import operator

@@ -74,7 +74,8 @@ def opens_namespace(graph: Graph) -> bool:
 
 
 def _reads_dict(op: Op) -> bool:
-    return op.fn is getattr and isinstance(op.args[1], Const) and op.args[1].value == "__dict__"
+    name = op.args[1] if op.fn is getattr and len(op.args) > 1 else None
+    return isinstance(name, Const) and name.value == "__dict__"
 
 
 # -- one name for what is read several times -----------------------------------------------------------------
@@ -150,7 +151,7 @@ class _Attribute:
         return found
 
     def _may_change(self, op: Op) -> bool:
-        if op.fn not in SETS_ATTRIBUTE or op in self.unseen:
+        if op.fn not in SETS_ATTRIBUTE or op in self.unseen or len(op.args) < 2:  # which raises
             return op in self.unseen
         cls = T.cls_of(operand_type(op.args[0]))
         name = op.args[1].value if isinstance(op.args[1], Const) else None
