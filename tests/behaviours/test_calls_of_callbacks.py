@@ -108,6 +108,7 @@ def outcome(run, x):
         return type(error)
 
 
+@pytest.mark.every(40)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("count", [1, 0, 3])
 @pytest.mark.parametrize("kind", KINDS)

@@ -141,6 +141,7 @@ def f(x):
 }
 
 
+@pytest.mark.every(40)
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("made", MADE)
 def test_rules_that_look_at_shapes(made, text):
