@@ -70,7 +70,7 @@ def f(x):
     z = 0.0
     if x[0] > 0.0:
         z = {R}
-    return np.sum(z *  s)
+    return np.sum(z * s)
 """,
     "loop": """\
 def f(x):
@@ -115,7 +115,7 @@ def f(x):
         z = 1.0
     if s < 0.0:
         s = s * 2.0
-    return np.sum(z *  s)
+    return np.sum(z * s)
 """,
     "while": """\
 def f(x):

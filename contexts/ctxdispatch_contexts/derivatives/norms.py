@@ -8,7 +8,7 @@ import operator
 import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, of
-from ctxdispatch_contexts.derivatives.statistics import flattened, normalized
+from ctxdispatch_contexts.derivatives.statistics import axis_index, flattened, normalized
 
 # -- vectors in stacks ---------------------------------------------------------------------------------------
 
@@ -54,15 +54,16 @@ def norm(x, ord=None, axis=None, keepdims=False):
     x = np.asarray(x)
     if ord is None:
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims))
-    if axis is None and x.ndim == 2:
-        return matrix_length(x, ord, 0, 1, keepdims)
-    if axis is None and x.ndim == 1:
-        axis = 0
-    if isinstance(axis, int) or (axis is not None and len(axis) == 1):
+    if axis is None:
+        axis = (0, 1) if x.ndim == 2 else 0 if x.ndim == 1 else ()
+    if isinstance(axis, int) or len(axis) == 1:
         return length(x, ord, axis, keepdims)
-    if axis is None or len(axis) != 2:
+    if len(axis) != 2:
         raise ValueError("Improper number of dimensions to norm.")
-    return matrix_length(x, ord, *normalized(axis, x.ndim), keepdims)
+    row, column = axis_index(axis[0], x.ndim), axis_index(axis[1], x.ndim)
+    if row == column:
+        raise ValueError("Duplicate axes given.")
+    return matrix_length(x, ord, row, column, keepdims)
 
 
 def length(x, ord, axis, keepdims):
@@ -94,7 +95,7 @@ def matrix_length(x, ord, row, column, keepdims):
         summed, other = (row, column) if abs(ord) == 1 else (column, row)
         sums = np.sum(np.abs(x), axis=summed, keepdims=True)
         y = np.max(sums, axis=other, keepdims=True) if ord > 0 else np.min(sums, axis=other, keepdims=True)
-        return y if keepdims else np.squeeze(y, axis=(row, column))
+        return y if keepdims else np.squeeze(y, axis=(row, column))[()]
     s = np.linalg.svd(np.moveaxis(x, (row, column), (-2, -1)), compute_uv=False)
     y = spectral(s, ord)
     return np.expand_dims(y, (row, column)) if keepdims else y

@@ -41,8 +41,12 @@ def has_effect(op: Op) -> bool:
     fact = fact_of(op.fn)
     if fact is not None or op.contained is not None:
         return fact is not None and fact.effect
-    pure = isinstance(op.fn, PureFunction) or is_ours(getattr(op.fn, "__module__", None))
-    return not (pure or (hashable(op.fn) and (elementwise(op.fn) or vjp_rule(op.fn))))
+    return not (only_computes(op.fn) or is_ours(getattr(op.fn, "__module__", None)))
+
+
+def only_computes(fn: object) -> bool:
+    """Whatever its row says: it has a rule, or is a program that has no effect."""
+    return isinstance(fn, PureFunction) or (hashable(fn) and bool(elementwise(fn) or vjp_rule(fn)))
 
 
 def _calls(op: Op, fact: Fact) -> bool:

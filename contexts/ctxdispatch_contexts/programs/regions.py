@@ -23,20 +23,18 @@ from ctxdispatch.ir.analysis import passed
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
 from ctxdispatch.ir.leaves import is_leaf, is_ours
 from ctxdispatch.ir.rewrite import clone, substitute
-from ctxdispatch.ir.values import Const, Position, Value, hashable
+from ctxdispatch.ir.values import Const, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import AttrIs, AttrType, CellIs, CellType, DefaultsAre, Guard, PathIs, PathType
 from ctxdispatch.passes.parts import Part
-from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
 from ctxdispatch_contexts.programs.c_objects import is_namespace
 from ctxdispatch_contexts.programs.changes import changed_objects, moves_iterator, sets_name
 from ctxdispatch_contexts.programs.errors import described
 from ctxdispatch_contexts.programs.journal import keep_journal, trial
 from ctxdispatch_contexts.programs.mode import Program
-from ctxdispatch_contexts.programs.out_of_sight import has_effect, runs_python
+from ctxdispatch_contexts.programs.out_of_sight import has_effect, only_computes, runs_python
 from ctxdispatch_contexts.programs.remembered import is_cached
 
 
@@ -192,10 +190,7 @@ def _is_of_outside(op: Op) -> bool:
     fact = fact_of(op.fn)
     if fact is not None:
         return fact.effect and not (fact.scoped or fact.repeats)
-    known = isinstance(op.fn, PureFunction) or (
-        hashable(op.fn) and bool(elementwise(op.fn) or vjp_rule(op.fn))
-    )
-    return not known
+    return not only_computes(op.fn)
 
 
 def changes_outside(graph: Graph, but: Any = None) -> bool:
