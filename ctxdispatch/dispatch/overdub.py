@@ -158,7 +158,7 @@ def native(ctx: Context, f: Any, /) -> Target:
 
 
 def _native(ctx: Context, f: Any) -> Target:
-    if inherits_fallback(type(ctx)) or any(f is looks for looks in OF_FRAME):
+    if inherits_fallback(type(ctx)) or id(f) in _OF_FRAME:
         return f  # type: ignore[no-any-return]
     return functools.partial(fallback, ctx, f)
 
@@ -173,6 +173,7 @@ def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 OF_FRAME = (super, sys._getframe, warnings.warn, *LOOKS_AT_FRAME)
+_OF_FRAME = frozenset(map(id, OF_FRAME))
 """C functions that look at the frame that calls them."""
 
 

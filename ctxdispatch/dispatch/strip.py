@@ -214,10 +214,10 @@ def _refill(container: Any, items: Any) -> None:
 
 def is_iterator(value: Any) -> bool:
     """An iterator of the interpreter's own, generators included: one that gives nothing but its items."""
-    cls = type(value)
-    return cls is Untagging or gives_items(cls)
+    return type(value) is Untagging or gives_items(type(value))  # type: ignore[arg-type]
 
 
+@functools.lru_cache(4096)
 def gives_items(cls: type) -> bool:
     """What is awaited (`agen.aclose()`) has a `__next__` too, and C code wants it itself."""
     own = hasattr(cls, "__next__") and cls.__module__ in ("builtins", "itertools")

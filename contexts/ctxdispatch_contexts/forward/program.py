@@ -40,6 +40,7 @@ from ctxdispatch_contexts.programs.memory import retain_freed
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.optimise import loosen, optimise
 from ctxdispatch_contexts.programs.other_names import Leaving
+from ctxdispatch_contexts.programs.refusing import refuse_early
 from ctxdispatch_contexts.programs.regions import Attempt, Region, no_region
 from ctxdispatch_contexts.programs.trusting import prepare_trusting
 from ctxdispatch_contexts.programs.zeros import ATOMS
@@ -65,9 +66,13 @@ class ForwardMode(Mode):
     tier: str | None = None
     region: Attempt | None = None
     last: bool = False
+    early: bool = False
 
     def after(self, k: int, n: int) -> ForwardMode:
         return replace(self, wrt=tuple(i + k for i in self.wrt), leading=self.leading + k)
+
+    def ending_early(self) -> Mode:
+        return replace(self, early=True)
 
     def attempting(self) -> Mode | None:
         return replace(self, region=self.region or Attempt()) if not (self.stub or self.inner) else None
@@ -158,6 +163,8 @@ def push(
     run = Companions(graph, tracked, duals)
     fresh = _of_their_own(shapes, stores.given, seeds)
     run.run(seeds)
+    if mode.early:
+        refuse_early(graph)
     graph.entry.ops[:0] = [*cast, *fresh]
     _return_pairs(run, shapes, mode)
     names = mode.parameters(graph.signature.names)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import time
 from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
@@ -259,9 +260,10 @@ class Entry:
         if run is not None and kind is not None and known is not None and types not in self._rounds:
             return Recorder(types, run, known)
         rounds = self._rounds.setdefault(types, Rounds())
+        start = time.thread_time()
         with expecting(rounds.times > 0):
             program, reason = self.program_or_reason(types, run is None)
-        rounds.tried(program is not None)
+        rounds.tried(program is not None, time.thread_time() - start, reason)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
@@ -286,7 +288,8 @@ class Entry:
             return self.program(types), None
         with handlers() as noted:
             program, reason = self._tried(types, self.mode)
-        mode = self.mode.attempting() if program is None and noted.met else None
+        again = noted.met and reason is not None and not reason.lasts
+        mode = self.mode.attempting() if again else None
         if mode is not None:
             with handlers(out=True):  # what is done where nothing is raised
                 program, further = self._tried(types, mode)
@@ -297,7 +300,7 @@ class Entry:
         from ctxdispatch_contexts.programs.refusing import refuses
 
         try:
-            program = self._for_one_length(types, mode)
+            program = self._for_one_length(types, mode.ending_early())
             reason = refuses(program.graph)
             if reason is not None:
                 return None, reason

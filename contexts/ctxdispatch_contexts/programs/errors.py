@@ -255,6 +255,13 @@ def recorded_only(name: str, reason: Any = None) -> MissingRuleError:
     return error
 
 
+def without_program(reason: Any) -> MissingRuleError:
+    """The run is recorded: `explain` has the reason."""
+    error = MissingRuleError(reason.what, None)
+    error.reason = reason
+    return error
+
+
 class Refusing(Opaque):
     """What ends with an error of ours where run time finds it must."""
 
@@ -273,7 +280,7 @@ class Refusal(Ending):
     def __init__(
         self, error: type[DerivativeError], message: str, op: Op, only: Operand | None = None
     ) -> None:
-        self.error, self.message, self.position = error, message, op.pos
+        self.error, self.message, self.position, self.fn = error, message, op.pos, op.fn
         named = op.pos is not None and bool(op.pos.line)
         self.names = tuple([a.name if named and isinstance(a, Value) else "" for a in op.args])
         self.only = None if only is None else op.args.index(only)

@@ -73,6 +73,11 @@ class Mode:
     tier: str | None = None
     region: Attempt | None = None
 
+    def ending_early(self) -> Mode:
+        """The mode for programs in whose place the run may be recorded: NO_PROGRAM is raised as soon as it is
+        known that there is none."""
+        return self
+
     def attempting(self) -> Mode | None:
         """The mode for programs that may be run in vain."""
         return None

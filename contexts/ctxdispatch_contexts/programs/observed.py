@@ -12,6 +12,7 @@ noted.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
 from types import BuiltinFunctionType, FunctionType, MethodDescriptorType, ModuleType
@@ -32,11 +33,15 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.owned import Bounded
+from ctxdispatch_contexts.programs.tiers import Reason
 
 MAX_ROUNDS = 50
 """So often tests are put into one program: a pass that takes one out again would go on for ever."""
 MAX_TIMES = 4
 """So many runs of one function at types note, at most."""
+FREE = 5.0
+"""Seconds of the processor's time. What takes longer to make, in vain, is made again once recorded runs have
+taken as long: all calls together take no more than twice the time of these, or of one attempt."""
 
 
 class _Thread(threading.local):
@@ -66,17 +71,18 @@ _PLACES = Bounded(1 << 15)
 
 class Rounds:
     """How often runs of one function at types have noted. `ready`: one has since its program was made, or
-    tried to be."""
+    tried to be. `owed`: seconds that runs take before one notes again, of what was made in vain."""
 
-    times, ready = 0, False
+    times, ready, owed = 0, False, 0.0
 
     def noted(self) -> None:
         self.times, self.ready = self.times + 1, True
 
-    def tried(self, made: bool) -> None:
+    def tried(self, made: bool, seconds: float, reason: Reason | None) -> None:
         """There is a program, or not: with what was noted neither, if it was."""
         self.ready = False
-        if self.times and not made:
+        self.owed = 0.0 if made or seconds < FREE else seconds
+        if not made and (self.times or (reason is not None and reason.lasts)):
             self.times = MAX_TIMES
 
 
@@ -91,6 +97,8 @@ def observing(
     def observed(*args: Any) -> Any:
         if rounds.times >= MAX_TIMES or _THREAD.run is not None:
             return run(*args)
+        if rounds.owed > 0.0:
+            return _paying(run, args, rounds)
         _THREAD.run = object()
         try:
             found = run(*args)
@@ -102,6 +110,14 @@ def observing(
         return found
 
     return observed
+
+
+def _paying(run: Callable[..., Any], args: tuple[Any, ...], rounds: Rounds) -> Any:
+    start = time.thread_time()
+    try:
+        return run(*args)
+    finally:
+        rounds.owed -= time.thread_time() - start
 
 
 def notes() -> bool:

@@ -16,7 +16,7 @@ from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.dispatch.strip import VIEWS
 from ctxdispatch.facts import INPLACE
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.graph import Graph, Jump, Op
 from ctxdispatch.ir.values import Const, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import guardable
@@ -38,9 +38,10 @@ from ctxdispatch_contexts.programs.errors import (
     described,
     of_library,
     user_position,
+    without_program,
 )
 from ctxdispatch_contexts.programs.kinds import is_of_objects
-from ctxdispatch_contexts.programs.lifting import form_of
+from ctxdispatch_contexts.programs.lifting import form_of, has_no_form
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
@@ -62,6 +63,23 @@ def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> Reason | None:
         if reason is not None:
             return _placed(reason, op)
     return None
+
+
+def refuse_early(graph: Graph) -> None:
+    """Raise MissingRuleError where every run comes by a refusal: the rest of the program need not be made."""
+    block, seen = graph.entry, set()
+    while block not in seen:
+        seen.add(block)
+        for op in block.ops:
+            refused = isinstance(op.fn, Refusal)
+            entry = _entry_of(op.fn)
+            callee = op.fn.fn if refused else None if entry is None else _callee(entry)
+            formless = type(callee) is FunctionType and has_no_form(callee)
+            reason = _refuses(op, ()) if refused or formless else None
+            if reason is not None:
+                raise without_program(replace(_placed(reason, op), lasts=formless))
+        if isinstance(block.terminator, Jump):
+            block = block.terminator.edge.target
 
 
 def _placed(reason: Reason, op: Op) -> Reason:

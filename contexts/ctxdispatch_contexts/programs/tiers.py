@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -31,12 +31,14 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Reason:
     """Why there is no program: `what`, what to write instead, and `position`, file:line in function; the
-    `column` of what is meant there, from 0 on, where that is known."""
+    `column` of what is meant there, from 0 on, where that is known. `lasts`: there is none either of what is
+    done where nothing is raised, nor with types that a run notes."""
 
     what: str
     remedy: str = ""
     position: str | None = None
     column: int | None = None
+    lasts: bool = field(default=False, repr=False)
 
     def __str__(self) -> str:
         place = "" if self.position is None else f"{self.position}: "

@@ -16,6 +16,7 @@ or an address in it, shows what is there by then, and nothing follows from that.
 from __future__ import annotations
 
 import ctypes
+import functools
 import types
 import weakref
 from collections.abc import Iterable, Iterator
@@ -25,7 +26,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.holding import held_by
 from ctxdispatch.dispatch.reach import natively
-from ctxdispatch.dispatch.strip import is_iterator
+from ctxdispatch.dispatch.strip import Untagging, gives_items, is_iterator
 from ctxdispatch_contexts.programs.c_objects import (
     SHOWN,
     gives_away,
@@ -113,12 +114,22 @@ def _opaque(values: Iterable[Any], depth: int = 3) -> Iterator[Any]:
         cls = type(value)
         if cls in _PLAIN:
             continue
+        if _is_calm(cls):
+            if takes_address(value):
+                yield value
+            continue
         if depth and (cls in (list, tuple) or is_iterator(value)):
             yield from _opaque(value if cls in (list, tuple) else held_by(value), depth - 1)
         if cls in (list, tuple):
             continue
         if (is_opaque(cls) and not shows(cls)) or takes_address(value):
             yield value
+
+
+@functools.lru_cache(4096)
+def _is_calm(cls: type) -> bool:
+    """Its objects show no memory of others, nor hold or give what does."""
+    return not (cls in (list, tuple, Untagging) or gives_items(cls) or is_opaque(cls))
 
 
 _PLAIN = frozenset({float, int, bool, str, types.NoneType, np.ndarray, np.float64, slice, types.FunctionType})

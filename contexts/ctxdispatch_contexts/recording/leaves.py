@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -42,8 +43,10 @@ _CONTAINERS = frozenset({tuple, list, set, frozenset, deque, dict})
 def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
     """The numbers and arrays in `value`, and in containers in it (C code does not look into objects); what
     shows memory as numbers."""
+    if type(value) in _ENDS:
+        return
     value = bare(value) if type(value) is Tagged else value
-    if issubclass(type(value), (np.ndarray, *NUMBERS)):
+    if issubclass(type(value), _LEAVES):
         yield value
         if not issubclass(type(value), np.ndarray) or value.dtype != object:
             return
@@ -61,6 +64,14 @@ def leaves(value: Any, depth: int = 8) -> Iterator[Any]:
         yield from leaves((value.start, value.stop, value.step))
     elif shows(type(value)):
         yield value
+
+
+_LEAVES = (np.ndarray, *NUMBERS)
+_ENDS = frozenset({
+    int, bool, str, bytes, types.NoneType, types.EllipsisType, types.FunctionType, types.BuiltinFunctionType,
+    types.ModuleType, type,
+})  # fmt: skip
+"""Classes of which no object has any."""
 
 
 def _holds(value: Any) -> bool:

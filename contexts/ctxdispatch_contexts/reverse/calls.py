@@ -23,6 +23,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.ir.wrappers import called
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.snapshots import snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, lowering, vjp_rule
 from ctxdispatch_contexts.programs.activity import STORES, is_flat, sets_entry
@@ -56,7 +57,7 @@ from ctxdispatch_contexts.programs.refusals import (
     store_name,
     unknown_message,
 )
-from ctxdispatch_contexts.programs.refusing import finds_at_run_time
+from ctxdispatch_contexts.programs.refusing import finds_at_run_time, refuse_early
 from ctxdispatch_contexts.programs.ruled import Ruled
 from ctxdispatch_contexts.reverse import containers, stores
 from ctxdispatch_contexts.reverse.containers import REVERSED
@@ -82,11 +83,23 @@ class Instrumented:
 
 
 def instrument(
-    shape: Shape, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = ()
-) -> Instrumented:
+    shape: Shape, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op] = (), *,
+    early: bool = False,
+) -> Instrumented:  # fmt: skip
     """Replace, in place, every active op that has no static rule, and those of `kept`. `own` is the one call
-    of an entry made for it: if that is still there, nothing more will be found out about it later. What only
-    leads to an exception (the message of an assertion) may look at what it likes."""
+    of an entry made for it: if that is still there, nothing more will be found out about it later. `early`:
+    raise where every run comes by what is refused."""
+    found = _instrumented(shape, active, entries, own, kept)
+    snapshot("instrument", shape.graph)
+    if early:
+        refuse_early(shape.graph)
+    return found
+
+
+def _instrumented(
+    shape: Shape, active: set[Value], entries: Entries, own: Op | None, kept: Container[Op]
+) -> Instrumented:
+    """What only leads to an exception (the message of an assertion) may look at what it likes."""
     found = Instrumented()
     for block in shape.graph.blocks:
         for op in list(block.ops):

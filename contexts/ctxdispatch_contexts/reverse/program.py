@@ -89,6 +89,7 @@ class ReverseMode(Mode):
     tier: str | None = None  # nothing may be recorded
     large: bool = False  # there are large arrays among the arguments
     region: Attempt | None = None  # a part of a program that is recorded
+    early: bool = False  # no program is made where every run comes by a refusal
 
     def after(self, k: int, n: int) -> ReverseMode:
         """The same with respect to the last n of k + n parameters."""
@@ -110,6 +111,9 @@ class ReverseMode(Mode):
     def may_record(self) -> bool:
         """The run may be recorded where there can be no program."""
         return self.region is not None or not (self.within or self.seeded)
+
+    def ending_early(self) -> Mode:
+        return replace(self, early=self.may_record)
 
     def attempting(self) -> Mode | None:
         return replace(self, region=self.region or Attempt()) if self.may_record else None
@@ -223,8 +227,7 @@ def _adjoint(
     followed = _followed(shape, looked, active, part_of, strangers)
     exposed = apart.exposed(graph, looked.objects, active, followed.stores) if testable else []
     kept = refuse_lost_stores(graph, looked, mode.within, followed.stores)
-    found = instrument(shape, active, entries, own, kept)
-    snapshot("instrument", graph)
+    found = instrument(shape, active, entries, own, kept, early=mode.early)
     pullbacks = Pullbacks(found.replaced, found.before, shape, followed, own, found.keywords, found.contained)
     overwritten = Overwritten(graph, looked.objects)
     masks = Masks(shape, active, followed, found.callees, is_handled)
