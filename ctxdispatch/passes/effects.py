@@ -151,8 +151,12 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     """The call puts nothing into any list, nor does it keep one."""
     if function in _OPENS_HELD and args and all(map(_opens_quietly, args)):
         return True
+    if function in (operator.contains, prim.not_contains) and _looks_for_text(*args):
+        return True
     known = fact_of(function)
     if known is not None and known.quiet:
+        return True
+    if known is not None and known.known and not (known.keeps or known.calls) and _stores_state(known, args):
         return True
     if function is next:
         return bool(args) and isinstance(args[0], IterOf) and args[0].plain
@@ -168,6 +172,21 @@ _OPENS_HELD = {
     *(*DICT_VIEWS, dict.get, prim.list_extend),
 }
 """They run none of the user's code on what an argument holds."""
+
+
+def _looks_for_text(container: Type, key: Type) -> bool:
+    """Among texts: the keys of a dict that are known."""
+    named = isinstance(container, Held) and container.cls is dict and container.item is None
+    return named and cls_of(key) is str
+
+
+def _stores_state(row: Fact, args: Sequence[Type]) -> bool:
+    """What else it does (a random draw, a warning) is not done to lists."""
+    state = [a for a in row.stores.of(args) if cls_of(a) in _GENERATORS]
+    return len(state) == len(row.stores.of(args)) and all(plain(a) or a in state for a in args)
+
+
+_GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
 def _takes_away(row: Fact) -> bool:

@@ -91,8 +91,20 @@ def _store_held(run: Run, op: Op, args: Sequence[Type]) -> None:
     is_data = old is not None and effects.plain(old) and not holds_list(old)
     if is_data and leq(widen(plain(args[2])), old or Any):
         run.set_results(op, Known(None))
+    elif op.fn is setattr and _is_made_here(run, op.args[0], owner, name):
+        run.lists.keep(op.args[2], args[2])
+        run.set_results(op, Known(None))
     else:
         run.call(op, Known(op.fn), args)
+
+
+def _is_made_here(run: Run, operand: Operand, owner: Type, name: Anything) -> bool:
+    """An object that no argument holds, nor anything else that was there before; and no code of the user's
+    stores its attribute."""
+    maker = run.maker.get(operand) if isinstance(operand, Value) else None
+    cls = cls_of(owner)
+    made = maker is not None and maker.fn is object.__new__ and cls is not None
+    return made and resolve.stores_plainly(cls, setattr, name)  # type: ignore[arg-type]
 
 
 @SPECIAL.of(prim.special_method)

@@ -1,6 +1,7 @@
 """Which of NumPy's functions have the type of their result found out by samples, and how (`numpy_types`)."""
 
 REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod argsort"
+REDUCED = frozenset(REDUCTIONS.split())
 
 SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
     count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
@@ -18,7 +19,7 @@ RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take c
     diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
     unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
     choose unravel_index ravel_multi_index trim_zeros diag_indices_from tril_indices_from
-    triu_indices_from tril_indices triu_indices diag_indices ix_"""
+    triu_indices_from tril_indices triu_indices unique diag_indices ix_"""
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot

@@ -173,6 +173,68 @@ def linspace(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return ArrayOf(np.dtype(float), (_dim(args[2]) if len(args) == 3 else False,))
 
 
+# -- random draws --------------------------------------------------------------------------------------------
+
+_GENERATOR = np.random.Generator
+
+@SHAPED.of(np.random.default_rng)
+def default_rng(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of a seed: what is given a generator gives that."""
+    seeds = [*args, *kwargs.values()]
+    return Exact(_GENERATOR) if all(cls_of(s) in (int, type(None)) for s in seeds) else Any
+
+
+def _draw(size_at: int, cls: Anything) -> Callable[[Args, Mapping[str, Type]], Type]:
+    """Of a distribution whose parameters are numbers; `cls` is what one draw is."""
+
+    def drawn(args: Args, kwargs: Mapping[str, Type]) -> Type:
+        given = dict(enumerate(args)) | {size_at if k == "size" else k: t for k, t in kwargs.items()}
+        size = given.pop(size_at, Known(None))
+        known = set(given) <= {*range(size_at), *_PARAMETERS} and cls_of(given.pop(0, Any)) is _GENERATOR
+        if not known or not all(map(number_classes, given.values())):
+            return Any
+        dims = () if size == Known(None) else dims_of(size)
+        return Any if dims is None else Exact(cls) if size == Known(None) else ArrayOf(np.dtype(cls), dims)
+
+    return drawn
+
+
+_PARAMETERS = frozenset(("loc", "scale", "low", "high", "mean", "sigma", "lam", "n", "p", "df", "shape"))
+_DRAWS = {
+    **dict.fromkeys(("random", "standard_normal", "standard_exponential"), (1, float)),
+    **dict.fromkeys(("exponential", "rayleigh", "chisquare", "standard_t"), (2, float)),
+    **dict.fromkeys(("normal", "uniform", "laplace", "gumbel", "logistic", "lognormal", "gamma"), (3, float)),
+    "integers": (3, np.int64), "binomial": (3, int), "poisson": (2, int),
+}  # fmt: skip
+for _name, (_at, _cls) in _DRAWS.items():
+    SHAPED.of(getattr(_GENERATOR, _name))(_draw(_at, _cls))
+
+
+@SHAPED.of(_GENERATOR.permutation)
+def permutation(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of the first whole numbers, or a copy of an array."""
+    of = args[1] if len(args) == 2 and not kwargs else Any
+    if isinstance(of, ArrayOf):
+        return of
+    return ArrayOf(np.dtype(np.int64), (None,)) if cls_of(of) is int else Any
+
+
+# -- parts and other forms -----------------------------------------------------------------------------------
+
+
+@SHAPED.of(np.split, np.array_split)
+def split(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """A list of parts of the array, wherever it is cut."""
+    array, *others = args
+    axis = others[1] if len(others) > 1 else kwargs.get("axis", Known(0))
+    if not isinstance(array, ArrayOf) or array.dtype.hasobject or "ary" in kwargs:
+        return Any
+    n = len(array.dims)
+    at = axis.value % n if isinstance(axis, Known) and type(axis.value) is int and n else None
+    dims = tuple([None if at is None or i == at else d for i, d in enumerate(array.dims)])
+    return ListOf(ArrayOf(array.dtype, dims))
+
+
 @SHAPED.of(np.reshape)
 def reshape(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(args) != 2 or kwargs or not isinstance(args[0], ArrayOf):

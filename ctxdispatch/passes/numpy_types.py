@@ -116,7 +116,7 @@ def _type_of_result(value: Anything) -> Type:
     """Named tuples (factorisations) by what they hold: they have just been made, and stay as they are."""
     names = getattr(value, "_fields", None)
     if names is None or not isinstance(value, tuple):
-        return type_of(value)
+        return _of_dtype(value) if isinstance(value, np.dtype) else type_of(value)
     return Held(type(value), tuple(zip(names, map(type_of, value))))
 
 
@@ -128,8 +128,8 @@ class Unsampled(Exception):
 
 
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
-    """Integers that are not known may be axes or lengths."""
-    return _sampled_once(function, args, kwargs, data=0)
+    """Integers that are not known may be axes or lengths; what is reduced is data."""
+    return _sampled_once(function, args, kwargs, data=function.__name__ in numpy_names.REDUCED)
 
 
 def by_sampling_data(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
@@ -383,8 +383,8 @@ def _scalar_attribute(type_: Type, name: str) -> Type | None:
     return Known(value) if name in ("ndim", "size", "dtype") else type_of(value)
 
 
-def _dtype(type_: ArrayOf) -> Type:
-    return Known(type_.dtype) if type_.dtype.isbuiltin == 1 else Exact(type(type_.dtype))
+def _of_dtype(dtype: np.dtype[Anything]) -> Type:
+    return Known(dtype) if dtype.isbuiltin == 1 else Exact(type(dtype))
 
 
 _ATTRIBUTES: dict[str, Callable[[ArrayOf], Type]] = {
@@ -392,7 +392,7 @@ _ATTRIBUTES: dict[str, Callable[[ArrayOf], Type]] = {
     "size": lambda t: Known(1) if all(t.dims) else Exact(int),
     "shape": lambda t: TupleOf(tuple(Known(1) if d else Exact(int) for d in t.dims)),
     "strides": lambda t: TupleOf((Exact(int),) * len(t.dims)),
-    "dtype": _dtype,
+    "dtype": lambda t: _of_dtype(t.dtype),
     "T": lambda t: ArrayOf(t.dtype, t.dims[::-1]),
     "mT": lambda t: ArrayOf(t.dtype, (*t.dims[:-2], *t.dims[:-3:-1])) if len(t.dims) > 1 else Any,
     "itemsize": lambda t: Exact(int),

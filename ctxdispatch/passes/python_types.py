@@ -4,6 +4,7 @@ here those of truth and classes, conversions, and operators in place.
 
 from __future__ import annotations
 
+import inspect
 import operator
 import sys
 import types as pytypes
@@ -113,6 +114,16 @@ def _callable(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return Known(any("__call__" in vars(base) for base in cls.__mro__))
 
 
+@rule(hasattr)
+def _hasattr(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of what has no attributes but its class's, methods: others may raise something when they are read."""
+    cls, name = cls_of(args[0]), known(args[1])
+    if cls is None or type(name) is not str or cls.__flags__ & HEAP_TYPE or cls.__dictoffset__:
+        return BOOL
+    found = inspect.getattr_static(cls, name, None)
+    return Known(found is not None) if found is None or callable(found) else BOOL
+
+
 @rule(isinstance)
 def _isinstance(args: Args, kwargs: Mapping[str, Type]) -> Type:
     cls, classes = cls_of(args[0]), known(args[1])
@@ -217,10 +228,28 @@ row([object], returns(Exact(object)))
 row([pytypes.SimpleNamespace], returns(Exact(pytypes.SimpleNamespace)))
 
 
-@rule(str, repr, ascii, prim.format_value)
+@rule(str, repr, ascii, format, prim.format_value)
 def _str(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """str(x) of a user's class may be of a subclass of str."""
-    return STR if all(cls_of(a) in SCALARS for a in args) else Any
+    return STR if all(map(_is_written_by_c, args)) else Any
+
+
+def _is_written_by_c(type_: Type) -> bool:
+    """A number, a text, or an array of numbers; or what writes one as a text."""
+    if isinstance(type_, TupleOf):
+        return all(map(_is_written_by_c, type_.items))
+    return cls_of(type_) in SCALARS or numpy_types.numeric(type_) or known(type_) in (str, repr, ascii)
+
+
+_numbers_mod = RULES[operator.mod]
+
+
+@rule(operator.mod)
+def _mod(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """Of a text, too, and what is written into it."""
+    if cls_of(args[0]) is str:
+        return STR if _is_written_by_c(args[1]) else Any
+    return _numbers_mod(args, kwargs)
 
 
 @rule(slice)

@@ -10,12 +10,16 @@ import cmath
 import math
 import operator
 import types as pytypes
+import warnings
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any as Anything
 
+import numpy as np
+
 from ctxdispatch import facts
 from ctxdispatch.facts import COMPARISONS, TO_INT, UNARY
+from ctxdispatch.passes.held import MAX_POSITIONS
 from ctxdispatch.passes.type_rules import (
     BOOL,
     COMPLEX,
@@ -72,8 +76,58 @@ def by_sample(function: Anything) -> Rule:
 
 OPERATORS = (*facts.BINARY, *UNARY, *COMPARE, divmod, abs)
 
+def _compared(function: Anything) -> Rule:
+    """Tuples and lists too, whatever is in them: `==` and `!=` of two give a bool, and so do the others where
+    those of the items do."""
+    sampled_ = by_sample(function)
+    equality = function in (operator.eq, operator.ne)
+
+    def apply(args: Args, kwargs: Mapping[str, Type]) -> Type:
+        classes = [*map(cls_of, args)]
+        if equality and any(map(_is_dtype, classes)):
+            return _of_dtypes(function, classes, [*map(known, args)])
+        if len(args) != 2 or kwargs or not (tuple in classes or list in classes):
+            return sampled_(args, kwargs)
+        a, b = map(_by_item, args)
+        scalars = _of_scalars(a) and _of_scalars(b)
+        if equality and scalars and isinstance(a, TupleOf) and isinstance(b, TupleOf):
+            return BOOL if len(a.items) == len(b.items) else Known(function is operator.ne)
+        alike = scalars and classes[0] is classes[1]
+        return BOOL if alike or (equality and {tuple, list, *SCALARS}.issuperset(classes)) else Any
+
+    return apply
+
+
+def _of_dtypes(function: Anything, classes: list[type | None], values: list[Anything]) -> Type:
+    """A dtype, and another one or what may name one."""
+    if not all(cls in (str, type, pytypes.NoneType) or _is_dtype(cls) for cls in classes):
+        return Any
+    if any(value is UNKNOWN for value in values):
+        return BOOL
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return Known(function(*values))
+
+
+def _is_dtype(cls: type | None) -> bool:
+    return cls is not None and issubclass(cls, np.dtype)
+
+
+def _by_item(type_: Type) -> Type:
+    """That of a constant too."""
+    value = known(type_)
+    return TupleOf(tuple(map(Known, value))) if type(value) is tuple else type_
+
+
+def _of_scalars(type_: Type) -> bool:
+    """A number or text of Python's, or tuples and lists of these."""
+    if isinstance(type_, TupleOf):
+        return all(map(_of_scalars, type_.items))
+    return _of_scalars(type_.item) if isinstance(type_, ListOf) else cls_of(type_) in SCALARS
+
+
 for _f in OPERATORS:
-    RULES[_f] = by_sample(_f)
+    RULES[_f] = _compared(_f) if _f in COMPARE else by_sample(_f)
 RULES[divmod] = lambda args, kwargs: _divmod(args)
 
 
@@ -102,6 +156,10 @@ def _mul(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(lists) == 1 and len(args) == 2:
         times = args[1] if args[0] is lists[0] else args[0]
         return lists[0] if cls_of(times) in (int, bool) else Any
+    for sequence, times in (args, args[::-1]):
+        if isinstance(sequence, TupleOf) and type(count := known(times)) is int:
+            short = len(sequence.items) * count <= MAX_POSITIONS
+            return TupleOf(sequence.items * count) if short else Exact(tuple)
     return _sampled_mul(args, kwargs)
 
 

@@ -15,7 +15,8 @@ CALLS = [
     *[(np.convolve, (a, b), m) for a in (V, LONG, ONE) for b in (V, ONE) for m in ("full", "same", "valid")],
     *[(np.correlate, (a, b), m) for a in (V, LONG) for b in (V, ONE) for m in ("full", "valid")],
     *[(np.split, (a, 2)) for a in (V, V[:2], np.ones((4, 1)))], (np.split, (V, I)),
-    (np.array_split, (LONG, 5)),
+    (np.array_split, (LONG, 5)), (np.array_split, (M, 2), 1), (np.split, (M, 3), -1),
+    (np.array_split, (M, 2), 0), (np.unique, (V,)), (np.unique, (M,), 0),
     (np.hsplit, (np.ones((2, 4)), 2)), (np.vsplit, (np.ones((4, 2)), 2)), (np.pad, (V, 2)),
     (np.pad, (M, ((1, 0), (0, 2))), "edge"), (np.take, (V, I)), (np.take, (M, 1), 0), (np.take, (V, 1)),
     (np.compress, (B, V)), (np.delete, (V, 1)), (np.insert, (V, 1, 2.0)), (np.diagflat, (V,)),
@@ -71,3 +72,14 @@ def test_types_are_those_of_results(case):
 @pytest.mark.parametrize("name", numpy_names.RANKED.split())
 def test_names_are_numpys(name):
     assert hasattr(np, name)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None])
+@pytest.mark.parametrize("f", [np.split, np.array_split])
+def test_parts_wherever_an_array_is_cut(f, axis):
+    """The number of parts is not known, nor may the axis be."""
+    keywords = {} if axis is None else {"axis": axis}
+    for known in (True, False):
+        types = {k: Known(v) if known else Exact(int) for k, v in keywords.items()}
+        type_ = transfer.call(f, (type_of(M), Exact(int)), types)
+        assert isinstance(type_, ListOf) and is_of(f(M, 3, **keywords), type_)
