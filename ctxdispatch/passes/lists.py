@@ -15,7 +15,7 @@ from typing import Protocol
 
 from ctxdispatch.facts import fact_of, operands
 from ctxdispatch.ir import primitives as prim
-from ctxdispatch.ir.graph import Graph, Op
+from ctxdispatch.ir.graph import Block, Graph, Op, Raise
 from ctxdispatch.ir.values import Operand, Value, hashable
 from ctxdispatch.ir.watching import is_undispatched
 from ctxdispatch.passes import effects, python_types
@@ -41,6 +41,7 @@ class Run(Protocol):
     graph: Graph
     types: dict[Value, Type]
     maker: dict[Value, Op]
+    under_way: tuple[Block | None, Op | None]
 
     def type(self, operand: Operand) -> Type: ...
 
@@ -60,8 +61,18 @@ class Lists:
         turning them round, is a change too."""
         self.run = run
         self.placed = placed
-        self.foreign = False
+        self._foreign, self._ending = False, ending(run.graph)
         self.groups: dict[Value, set[Value]] = {}
+
+    @property
+    def foreign(self) -> bool:
+        """Code that is not seen may run, and more be done afterwards, with what it may change. Where all that
+        comes is an exception, of which it makes the message, that is nothing."""
+        return self._foreign
+
+    @foreign.setter
+    def foreign(self, runs: bool) -> None:
+        self._foreign |= runs and self.run.under_way[0] not in self._ending
 
     def effects_of(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
@@ -179,6 +190,19 @@ class Lists:
             for member in self.groups[value]:
                 if isinstance(self.run.types.get(member), ListOf):
                     self.run.raise_type(member, Exact(list))
+
+
+def ending(graph: Graph) -> set[Block]:
+    """The blocks behind which every way ends with an exception, and none goes round."""
+    found: set[Block] = set()
+    while True:
+        before = len(found)
+        for block in graph.blocks:
+            leads = {edge.target for edge in block.edges()}
+            if isinstance(block.terminator, Raise) or (leads and leads <= found):
+                found.add(block)
+        if len(found) == before:
+            return found
 
 
 def _only_tuples(

@@ -3,12 +3,12 @@
 REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod argsort"
 REDUCED = frozenset(REDUCTIONS.split())
 
-SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax nanmin nanprod nanvar nanstd
-    count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d atleast_2d atleast_3d
-    matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like copy ravel diagonal diag
-    trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag angle conj broadcast_to
-    iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile repeat einsum
-    tensordot"""
+SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax nanmin nanprod nanvar
+    nanstd nanmedian count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d
+    atleast_2d atleast_3d matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like
+    copy ravel diagonal diag trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag
+    angle conj broadcast_to iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile
+    repeat einsum tensordot"""
 
 DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack dstack clip
     full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
@@ -19,14 +19,15 @@ RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take c
     diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
     unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
     choose unravel_index ravel_multi_index trim_zeros diag_indices_from tril_indices_from
-    triu_indices_from tril_indices triu_indices unique diag_indices ix_"""
+    triu_indices_from tril_indices triu_indices unique cov corrcoef percentile quantile nanpercentile
+    nanquantile vander take_along_axis select diag_indices ix_"""
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot
     conj conjugate repeat item tolist"""
 
 LINALG_RANKED = """cond diagonal matmul matrix_norm matrix_transpose outer tensorsolve trace vecdot
-    vector_norm cross"""
+    vector_norm cross tensordot"""
 
 LINALG = (
     "inv solve det norm cholesky slogdet pinv eigh eigvalsh qr svd svdvals matrix_power multi_dot matrix_rank"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import cmath
 import math
 import operator
+import time
 import types as pytypes
 import warnings
 from collections.abc import Mapping
@@ -230,6 +231,13 @@ def _round(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(args) == 2 and cls_of(args[0]) is float and cls_of(args[1]) is int:
         return FLOAT
     return Any
+
+
+# -- clocks --------------------------------------------------------------------------------------------------
+
+_CLOCKS = ("time", "perf_counter", "monotonic", "process_time", "thread_time")
+row([getattr(time, name) for name in _CLOCKS], returns(FLOAT))
+row([getattr(time, f"{name}_ns") for name in _CLOCKS], returns(INT))
 
 
 # -- math ----------------------------------------------------------------------------------------------------

@@ -31,6 +31,18 @@ ROWS = {"scipy.special": "special_rows"}
 """The modules of rows, and of what they are written with."""
 
 
+TYPES = {
+    "scipy.special": (numpy_types.by_sampling, "softmax log_softmax logsumexp multigammaln"),
+    "scipy.linalg": (
+        numpy_types.by_sampling_data,
+        "cholesky cho_factor cho_solve solve solve_triangular solve_sylvester inv det expm",
+    ),
+    "scipy.signal": (numpy_types.by_rank, "convolve fftconvolve oaconvolve correlate"),
+}
+"""Of which functions of a library samples tell what they return, and how. (What `sqrtm` and `eig` return, the
+values in an array decide.)"""
+
+
 _missing = dict.fromkeys(RULES)
 _loaded: tuple[str, ...] = ()
 
@@ -54,6 +66,9 @@ def _in_progress(module: Any) -> bool:
 def load(libraries: tuple[str, ...]) -> None:
     for library in libraries:
         import_module(f"ctxdispatch_contexts.derivatives.{RULES[library]}")
+        rule, names = TYPES.get(library, (numpy_types.by_sampling, ""))
+        for name in names.split():
+            numpy_types.RULES.setdefault(getattr(sys.modules[library], name), rule)
 
 
 def rows(library: str) -> dict[str, Row]:
