@@ -57,6 +57,7 @@ from ctxdispatch_contexts.programs.inlining import (
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.lookups import as_method, held_names, lookups
 from ctxdispatch_contexts.programs.managers import open_managers
+from ctxdispatch_contexts.programs.messages import leave_messages
 from ctxdispatch_contexts.programs.misfits import end_where_raised, mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
@@ -254,8 +255,8 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
         snapshot("versions", graph)
         return True
     made = find_makers(prepared)
-    if fuse_generators(prepared, has_rule) or open_managers(prepared, has_rule):
-        snapshot("generators", graph)
+    if fuse_generators(prepared, has_rule) or open_managers(prepared, has_rule) or leave_messages(graph):
+        snapshot("generators, messages", graph)
         return True
     changed = _rewrite_calls(prepared, made, has_rule)
     snapshot("inline", graph)
