@@ -173,8 +173,8 @@ def assigning(ctx: Context, f: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 OF_FRAME = (super, sys._getframe, warnings.warn, *LOOKS_AT_FRAME)
-_OF_FRAME = frozenset(map(id, OF_FRAME))
 """C functions that look at the frame that calls them."""
+_OF_FRAME = frozenset(map(id, OF_FRAME))
 
 
 def inherits_fallback(cls: type[Context]) -> bool:

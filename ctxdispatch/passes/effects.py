@@ -156,7 +156,7 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     known = fact_of(function)
     if known is not None and known.quiet:
         return True
-    if known is not None and known.known and not (known.keeps or known.calls) and _stores_state(known, args):
+    if known is not None and known.repeats and _draws(known, args):
         return True
     if function is next:
         return bool(args) and isinstance(args[0], IterOf) and args[0].plain
@@ -180,10 +180,12 @@ def _looks_for_text(container: Type, key: Type) -> bool:
     return named and cls_of(key) is str
 
 
-def _stores_state(row: Fact, args: Sequence[Type]) -> bool:
-    """What else it does (a random draw, a warning) is not done to lists."""
-    state = [a for a in row.stores.of(args) if cls_of(a) in _GENERATORS]
-    return len(state) == len(row.stores.of(args)) and all(plain(a) or a in state for a in args)
+def _draws(row: Fact, args: Sequence[Type]) -> bool:
+    """It asks a clock, or makes or changes a generator of random numbers, and that is all."""
+    if not row.known or row.keeps or row.calls:
+        return False
+    generators = [a for a in row.stores.of(args) if cls_of(a) in _GENERATORS]
+    return generators == row.stores.of(args) and all(plain(a) or a in generators for a in args)
 
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)

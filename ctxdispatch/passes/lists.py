@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import takewhile
+from types import BuiltinMethodType
 from typing import Any as Anything
 from typing import Protocol
 
@@ -61,18 +63,17 @@ class Lists:
         turning them round, is a change too."""
         self.run = run
         self.placed = placed
-        self._foreign, self._ending = False, ending(run.graph)
+        self._foreign, self._last = False, last_words(run.graph)
         self.groups: dict[Value, set[Value]] = {}
 
     @property
     def foreign(self) -> bool:
-        """Code that is not seen may run, and more be done afterwards, with what it may change. Where all that
-        comes is an exception, of which it makes the message, that is nothing."""
+        """Code that is not seen may run, and something be done afterwards that rests on what it changes."""
         return self._foreign
 
     @foreign.setter
     def foreign(self, runs: bool) -> None:
-        self._foreign |= runs and self.run.under_way[0] not in self._ending
+        self._foreign |= runs and self.run.under_way[1] not in self._last
 
     def effects_of(self, op: Op, callee: Type, args: Sequence[Type]) -> None:
         """Appending raises the items' type; whoever we do not know may put anything into a list he gets."""
@@ -192,17 +193,24 @@ class Lists:
                     self.run.raise_type(member, Exact(list))
 
 
-def ending(graph: Graph) -> set[Block]:
-    """The blocks behind which every way ends with an exception, and none goes round."""
-    found: set[Block] = set()
-    while True:
-        before = len(found)
-        for block in graph.blocks:
-            leads = {edge.target for edge in block.edges()}
-            if isinstance(block.terminator, Raise) or (leads and leads <= found):
-                found.add(block)
-        if len(found) == before:
-            return found
+def last_words(graph: Graph) -> set[Op]:
+    """Those that make the message of an exception, and the exception, and it is raised: nothing else is done
+    behind them, or read."""
+    found: set[Op] = set()
+    for block in graph.blocks:
+        if isinstance(block.terminator, Raise):
+            found.update(takewhile(_tells, reversed(block.ops)))
+    return found
+
+
+def _tells(op: Op) -> bool:
+    fn = op.fn
+    if type(fn) is BuiltinMethodType and fn.__name__ == "join":
+        return type(fn.__self__) is str
+    return (hashable(fn) and fn in _TEXTS) or (issubclass(type(fn), type) and issubclass(fn, BaseException))
+
+
+_TEXTS = frozenset({prim.format_value, prim.build_string, format, str, repr, ascii, prim.build_tuple})
 
 
 def _only_tuples(

@@ -1,7 +1,6 @@
 """Which of NumPy's functions have the type of their result found out by samples, and how (`numpy_types`)."""
 
 REDUCTIONS = "sum mean prod max min var std argmax argmin any all ptp cumsum cumprod argsort"
-REDUCED = frozenset(REDUCTIONS.split())
 
 SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax nanmin nanprod nanvar
     nanstd nanmedian count_nonzero transpose swapaxes moveaxis rollaxis expand_dims squeeze atleast_1d
@@ -15,7 +14,7 @@ DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack
     where matmul"""
 """Sampled, and integers among their positional arguments are data."""
 
-RANKED = """convolve correlate split array_split hsplit vsplit dsplit pad take compress delete insert
+RANKED = """convolve correlate hsplit vsplit dsplit pad take compress delete insert
     diagflat ediff1d digitize fix i0 iscomplex isreal isneginf isposinf isin partition argpartition sinc
     unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
     choose unravel_index ravel_multi_index trim_zeros diag_indices_from tril_indices_from

@@ -177,6 +177,7 @@ def linspace(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 _GENERATOR = np.random.Generator
 
+
 @SHAPED.of(np.random.default_rng)
 def default_rng(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Of a seed: what is given a generator gives that."""

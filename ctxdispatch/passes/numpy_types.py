@@ -128,8 +128,8 @@ class Unsampled(Exception):
 
 
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
-    """Integers that are not known may be axes or lengths; what is reduced is data."""
-    return _sampled_once(function, args, kwargs, data=function.__name__ in numpy_names.REDUCED)
+    """Integers that are not known may be axes or lengths; a bool that comes first is data."""
+    return _sampled_once(function, args, kwargs, data=int(bool(args) and cls_of(args[0]) in (bool, np.bool_)))
 
 
 def by_sampling_data(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:

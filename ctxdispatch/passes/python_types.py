@@ -4,7 +4,6 @@ here those of truth and classes, conversions, and operators in place.
 
 from __future__ import annotations
 
-import inspect
 import operator
 import sys
 import types as pytypes
@@ -120,8 +119,8 @@ def _hasattr(args: Args, kwargs: Mapping[str, Type]) -> Type:
     cls, name = cls_of(args[0]), known(args[1])
     if cls is None or type(name) is not str or cls.__flags__ & HEAP_TYPE or cls.__dictoffset__:
         return BOOL
-    found = inspect.getattr_static(cls, name, None)
-    return Known(found is not None) if found is None or callable(found) else BOOL
+    found = [vars(base)[name] for base in cls.__mro__ if name in vars(base)]
+    return Known(bool(found)) if not found or callable(found[0]) else BOOL
 
 
 @rule(isinstance)
@@ -235,10 +234,12 @@ def _str(args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 
 def _is_written_by_c(type_: Type) -> bool:
-    """A number, a text, or an array of numbers; or what writes one as a text."""
+    """A number or a text, or what writes one as a text. (Arrays may be written by a function of the user's,
+    `np.printoptions(formatter=..)`.)"""
     if isinstance(type_, TupleOf):
         return all(map(_is_written_by_c, type_.items))
-    return cls_of(type_) in SCALARS or numpy_types.numeric(type_) or known(type_) in (str, repr, ascii)
+    cls = cls_of(type_)
+    return cls in SCALARS or cls in numpy_types.SCALARS or known(type_) in (str, repr, ascii)
 
 
 _numbers_mod = RULES[operator.mod]

@@ -77,6 +77,9 @@ def test_tuples_repeated(value, times):
             assert covers(transfer.call(operator.mul, args), value * times)
 
 
+DUNDER = ["__len__", "__array__", "__call__", "__hash__", "__doc__", "__iter__", "__class__", "__mro__"]
+
+
 class Slotted:
     __slots__ = ("a",)
 
@@ -84,7 +87,7 @@ class Slotted:
 @pytest.mark.parametrize(
     "value", [3, 2.5, "s", (1,), [1], {}, np.ones(2), np.float64(1), None, Slotted(), Odd(), int]
 )
-@pytest.mark.parametrize("name", ["shape", "mT", "append", "real", "a", "__len__", "__array__", "nothing"])
+@pytest.mark.parametrize("name", ["shape", "mT", "append", "real", "a", "nothing", *DUNDER])
 def test_attributes_that_are_there(value, name):
     try:
         there = hasattr(value, name)
@@ -94,7 +97,10 @@ def test_attributes_that_are_there(value, name):
     assert found in (Any, Exact(bool)) if there is None else covers(found, there)
 
 
-@pytest.mark.parametrize("value", [True, np.bool_(True), 3, np.int64(3), 2.5, (3, 4), [3.0, 4.0], ()])
+@pytest.mark.parametrize(
+    "value",
+    [True, np.bool_(True), 3, 2**63, 2**70, np.int64(3), 2.5, (3, 4), (2**63, 1), (2**64, 1.0), [2**70], ()],
+)
 @pytest.mark.parametrize("f", [np.any, np.all, np.sum, np.prod, np.max, np.mean, np.cumsum, np.argmax])
 def test_reductions_of_what_is_no_array(f, value):
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import inspect
+from collections.abc import Iterator
 from dataclasses import replace
 from types import CodeType, FunctionType, MethodDescriptorType, ModuleType, NoneType
 from typing import Any
@@ -67,17 +68,21 @@ def refuses(graph: Graph, within: tuple[Any, ...] = ()) -> Reason | None:
 
 def refuse_early(graph: Graph) -> None:
     """Raise MissingRuleError where every run comes by a refusal: the rest of the program need not be made."""
+    for op in _run_always(graph):
+        entry = _entry_of(op.fn)
+        callee = op.fn.fn if isinstance(op.fn, Refusal) else None if entry is None else _callee(entry)
+        formless = type(callee) is FunctionType and has_no_form(callee)
+        reason = _refuses(op, ()) if isinstance(op.fn, Refusal) or formless else None
+        if reason is not None:
+            raise without_program(replace(_placed(reason, op), lasts=formless))
+
+
+def _run_always(graph: Graph) -> Iterator[Op]:
+    """To their blocks nothing but jumps leads from the entry."""
     block, seen = graph.entry, set()
     while block not in seen:
+        yield from block.ops
         seen.add(block)
-        for op in block.ops:
-            refused = isinstance(op.fn, Refusal)
-            entry = _entry_of(op.fn)
-            callee = op.fn.fn if refused else None if entry is None else _callee(entry)
-            formless = type(callee) is FunctionType and has_no_form(callee)
-            reason = _refuses(op, ()) if refused or formless else None
-            if reason is not None:
-                raise without_program(replace(_placed(reason, op), lasts=formless))
         if isinstance(block.terminator, Jump):
             block = block.terminator.edge.target
 
