@@ -207,10 +207,10 @@ def _tells(op: Op) -> bool:
     fn = op.fn
     if type(fn) is BuiltinMethodType and fn.__name__ == "join":
         return type(fn.__self__) is str
-    return (hashable(fn) and fn in _TEXTS) or (issubclass(type(fn), type) and issubclass(fn, BaseException))
-
-
-_TEXTS = frozenset({prim.format_value, prim.build_string, format, str, repr, ascii, prim.build_tuple})
+    if issubclass(type(fn), type) and issubclass(fn, BaseException):
+        return True
+    made = fn is prim.build_tuple or fn is prim.build_string
+    return made or (hashable(fn) and python_types.RULES.get(fn) is python_types.text)
 
 
 def _only_tuples(

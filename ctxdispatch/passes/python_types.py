@@ -228,7 +228,7 @@ row([pytypes.SimpleNamespace], returns(Exact(pytypes.SimpleNamespace)))
 
 
 @rule(str, repr, ascii, format, prim.format_value)
-def _str(args: Args, kwargs: Mapping[str, Type]) -> Type:
+def text(args: Args, kwargs: Mapping[str, Type]) -> Type:
     """str(x) of a user's class may be of a subclass of str."""
     return STR if all(map(_is_written_by_c, args)) else Any
 

@@ -8,24 +8,19 @@ listens, so that the run is recorded.
 from __future__ import annotations
 
 import logging
+from types import FunctionType
 from typing import Any
 
 from ctxdispatch.facts import fact
 from ctxdispatch.facts.table import callable_objects
 from ctxdispatch.ir.graph import Branch, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import split_block, substitute
-from ctxdispatch.ir.values import Const, Value, hashable
+from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up
-
-LEVELS: dict[Any, int] = {
-    logging.Logger.debug: logging.DEBUG, logging.Logger.info: logging.INFO,
-    logging.Logger.warning: logging.WARNING, logging.Logger.error: logging.ERROR,
-    logging.Logger.critical: logging.CRITICAL,
-}  # fmt: skip
 
 
 class _Enabled(PureFunction):
@@ -48,7 +43,8 @@ ZERO_BY_RULE.add(_ENABLED)
 def leave_messages(graph: Graph) -> bool:
     """In place: one message is left to a recorded run, if the program is an attempt. Whether one was."""
     for block, op in graph.ops():
-        if _is_message(op) and gives_up():
+        level = _level(op)
+        if level is not None and gives_up():
             enabled, pos = Value("enabled", T.Exact(bool)), op.pos
             assert pos is not None
             rest = split_block(graph, block, block.ops.index(op))
@@ -56,13 +52,18 @@ def leave_messages(graph: Graph) -> bool:
             substitute(graph, {op.result: Const(None)})
             told = graph.new_block()
             told.terminator = giving_up(pos)
-            block.ops.append(Op(Const(_ENABLED), [op.args[0], Const(LEVELS[op.fn])], [enabled], (), pos))
+            block.ops.append(Op(Const(_ENABLED), [op.args[0], Const(level)], [enabled], (), pos))
             block.terminator = Branch(enabled, Edge(told, []), Edge(rest, []), pos)
             return True
     return False
 
 
-def _is_message(op: Op) -> bool:
-    if not hashable(op.fn) or op.fn not in LEVELS or op.pos is None:
-        return False
-    return T.cls_of(operand_type(op.args[0])) in (logging.Logger, logging.RootLogger)
+def _level(op: Op) -> int | None:
+    """Of a message: `Logger.info` is for `logging.INFO`. (`warn` tells that it is deprecated in any case.)"""
+    if type(op.fn) is not FunctionType or op.pos is None or op.fn.__name__ == "warn":
+        return None
+    if op.fn is not vars(logging.Logger).get(op.fn.__name__):
+        return None
+    cls, level = T.cls_of(operand_type(op.args[0])), getattr(logging, op.fn.__name__.upper(), None)
+    plain = cls is logging.Logger or cls is logging.RootLogger
+    return level if plain and type(level) is int else None
