@@ -87,7 +87,8 @@ class Lists:
             self._raise_items(operands[0], put[1])
             self.keep(operands[put[0]], types[put[0]])
         elif not hashable(function) or not effects.keeps_lists(function, types):
-            if not self.run.is_contained(op, function, types):
+            quiet = self._looks_for_attribute(function, operands, types)
+            if not (quiet or self.run.is_contained(op, function, types)):
                 self.foreign = True
                 self.keep_all(operands, types)
         elif self.placed and effects.writes_list(function):
@@ -98,6 +99,16 @@ class Lists:
             self._take_item(op.results[0], operands[0], types)
         elif function not in effects.LOOKS_AT:
             self.keep_all(*_only_tuples(operands, types))
+
+    def _looks_for_attribute(
+        self, function: Anything, operands: Sequence[Operand | None], types: Sequence[Type]
+    ) -> bool:
+        """`name in x.__dict__`, as `x.name` does."""
+        if function is not operator.contains or cls_of(types[1]) is not str:
+            return False
+        maker = self.run.maker.get(operands[0]) if isinstance(operands[0], Value) else None
+        read = maker is not None and maker.fn is getattr and len(maker.args) == 2
+        return read and python_types.known(self.run.type(maker.args[1])) == "__dict__"  # type: ignore[union-attr]
 
     def _take_item(self, result: Value, operand: Operand | None, types: Sequence[Type]) -> None:
         """A list taken out of a tuple that was made here is that list."""

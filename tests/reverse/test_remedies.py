@@ -34,10 +34,10 @@ def row(reason, remedy, **how):
 @row("the method `sum` of `x * np.random.default_rng(1).normal(size=2)`", "call `np.sum(..)`")
 class Random:
     def before(x):
-        return (x * np.random.default_rng(1).normal(size=2)).sum()
+        return (x * np.random.default_rng(1).choice(2, size=2)).sum()
 
     def after(x):
-        return np.sum(x * np.random.default_rng(1).normal(size=2))
+        return np.sum(x * np.random.default_rng(1).choice(2, size=2))
 
 
 @row("what `[np.sin, np.cos][int(x[0])](x)` does", "by the name that its module gives it")

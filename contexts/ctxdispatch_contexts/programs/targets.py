@@ -254,8 +254,8 @@ def hidden(obj: Any, name: str) -> DerivativeError:
 
 
 STAY = (
-    primitives.store_global, primitives.delete_global, primitives.special_method, read_method,
-    varying, no_derivative, hidden,
+    primitives.store_global, primitives.delete_global, primitives.special_method, varying,
+    no_derivative, hidden,
 )  # fmt: skip
 """They are not inlined: inference knows what they do, and would not know it of what they consist of. (The
 last two look at frames.)"""
