@@ -267,7 +267,7 @@ MODES = [reverse, pulled, forward]
 CASES = [(kind, way) for kind in KINDS for way in WAYS]
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(27)
 @pytest.mark.parametrize("how", [lambda f: f, recorded], ids=["as it is", "recorded"])
 @pytest.mark.parametrize("kind, way", CASES, ids=[f"{k}-{w}" for k, w in CASES])
 def test_it_counts_by_both_names(kind, way, how, monkeypatch):
@@ -278,7 +278,7 @@ def test_it_counts_by_both_names(kind, way, how, monkeypatch):
         assert np.allclose(mode(how(WAYS[way](o)), o, tangent(1.0)), 4.0), mode.__name__
 
 
-@pytest.mark.every(9)
+@pytest.mark.every(27)
 @pytest.mark.parametrize("kind, way", CASES, ids=[f"{k}-{w}" for k, w in CASES])
 def test_another_one_of_its_kind_is_constant(kind, way, monkeypatch):
     """And so is it where the next call of the same function is given itself, and the one after that not."""

@@ -289,7 +289,7 @@ def after(run):
     return found, copy.deepcopy(GLOBAL.state())
 
 
-@pytest.mark.every(60)
+@pytest.mark.every(180)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("leave", EXITS)

@@ -100,6 +100,7 @@ def test_reverse_is_forward(f, y):
     assert found == pytest.approx([jvp(f, (y,), (e,))[1] for e in units], rel=1e-12)
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("f", FUNCTIONS, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     y = np.array([0.7, 1.3])

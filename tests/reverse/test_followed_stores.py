@@ -61,7 +61,7 @@ def test_the_pullback_may_be_called_again(f, compiled):
     assert first == pytest.approx(differences(f, X), rel=1e-6, abs=1e-8)
 
 
-@pytest.mark.every(3)
+@pytest.mark.every(9)
 @pytest.mark.parametrize("f", FOLLOWED, ids=lambda f: f.__name__)
 def test_second_derivatives(f):
     along = np.array([0.3, -1.0, 0.2, 0.5])

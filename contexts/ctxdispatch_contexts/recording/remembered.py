@@ -24,6 +24,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.where import position
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.programs.remembered import UNEQUAL, remembered, says_equal
 from ctxdispatch_contexts.recording import arms, left, places
@@ -137,11 +138,13 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     """args[0][args[1]] is asked for, or whether it is there."""
     if len(args) < 2:
         return
+    if issubclass(type(args[0]), (set, frozenset, np.ndarray)):
+        return  # a set holds no arrays, and an array no lists
     turned = issubclass(type(args[1]), dict) or not issubclass(type(args[0]), (dict, list, tuple))
     container, key = args[1::-1] if turned else args[:2]
     if issubclass(type(container), (list, tuple)) and _depends(record, key) and key in container:
         _equal(record, container)
-    if issubclass(type(container), dict) and _depends(record, key) and key in container:
+    if issubclass(type(container), dict) and hashable(key) and _depends(record, key) and key in container:
         frame = user_frame()
         if frame is not None:
             _suspect(record, leaves(container[key]), frame)
