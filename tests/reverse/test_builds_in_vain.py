@@ -79,7 +79,7 @@ def clock(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "build, run, again", [(4.0, 0.01, 2), (10.0, 20.0, 3), (10.0, 4.0, 5), (10.0, 1.0, 12)]
+    "build, run, again", [(15.0, 0.01, 2), (40.0, 80.0, 3), (40.0, 16.0, 5), (40.0, 4.0, 12)]
 )
 def test_a_build_that_took_long_is_repeated_when_runs_have_taken_as_long(clock, build, run, again):
     own = {"np": np, "lazy": Lazy()}

@@ -39,7 +39,7 @@ MAX_ROUNDS = 50
 """So often tests are put into one program: a pass that takes one out again would go on for ever."""
 MAX_TIMES = 4
 """So many runs of one function at types note, at most."""
-FREE = 5.0
+FREE = 20.0
 """Seconds of the processor's time. What takes longer to make, in vain, is made again once recorded runs have
 taken as long: all calls together take no more than twice the time of these, or of one attempt."""
 
