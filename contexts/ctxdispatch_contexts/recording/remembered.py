@@ -24,7 +24,6 @@ import numpy as np
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.where import position
-from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.errors import user_frame
 from ctxdispatch_contexts.programs.remembered import UNEQUAL, remembered, says_equal
 from ctxdispatch_contexts.recording import arms, left, places
@@ -133,6 +132,11 @@ def _is_followed(value: Any) -> bool:
     return not issubclass(type(value), np.ndarray) or (value.dtype.kind in "fc" and bool(value.size))
 
 
+def _has_hash(key: Any) -> bool:
+    """Which is not asked for here: it may be code of the user's."""
+    return type(key).__hash__ is not None
+
+
 @natively
 def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     """args[0][args[1]] is asked for, or whether it is there."""
@@ -144,7 +148,8 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     container, key = args[1::-1] if turned else args[:2]
     if issubclass(type(container), (list, tuple)) and _depends(record, key) and key in container:
         _equal(record, container)
-    if issubclass(type(container), dict) and hashable(key) and _depends(record, key) and key in container:
+    is_dict = issubclass(type(container), dict)
+    if is_dict and _has_hash(key) and _depends(record, key) and key in container:
         frame = user_frame()
         if frame is not None:
             _suspect(record, leaves(container[key]), frame)
