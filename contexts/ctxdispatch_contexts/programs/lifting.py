@@ -100,17 +100,6 @@ def form_of(code: CodeType, namespace: dict[str, Any], closure: tuple[CellType, 
         raise
 
 
-def has_no_form(function: FunctionType) -> bool:
-    """A function that is installed, which attempts look into no further than other programs do."""
-    if not is_installed(function.__code__):
-        return False
-    try:
-        lifted(function)
-    except UnsupportedSyntax:
-        return True
-    return False
-
-
 def generator_of(code: CodeType, namespace: dict[str, Any], *, ends: bool = False) -> Graph:
     """The graph of a generator. `ends`: it is resumed until it does."""
     if ends and leaves_out_handlers() and not is_installed(code):

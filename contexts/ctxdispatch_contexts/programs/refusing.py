@@ -42,7 +42,7 @@ from ctxdispatch_contexts.programs.errors import (
     without_program,
 )
 from ctxdispatch_contexts.programs.kinds import is_of_objects
-from ctxdispatch_contexts.programs.lifting import form_of, has_no_form
+from ctxdispatch_contexts.programs.lifting import form_of, is_installed
 from ctxdispatch_contexts.programs.methods import Method
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import is_function, is_iterator
@@ -71,7 +71,8 @@ def refuse_early(graph: Graph) -> None:
     for op in _run_always(graph):
         entry = _entry_of(op.fn)
         callee = op.fn.fn if isinstance(op.fn, Refusal) else None if entry is None else _callee(entry)
-        formless = type(callee) is FunctionType and has_no_form(callee)
+        installed = type(callee) is FunctionType and is_installed(callee.__code__)
+        formless = installed and _is_without_form(callee)  # into which attempts look no further
         reason = _refuses(op, ()) if isinstance(op.fn, Refusal) or formless else None
         if reason is not None:
             raise without_program(replace(_placed(reason, op), lasts=formless))
