@@ -34,10 +34,10 @@ class Fold(NamedTuple):
         fold = self._replace(first=self.first - (i < self.first), last=self.last - (i < self.last))
         return fold if fold.first < fold.last else None
 
-    def of(self, body: tuple[str, ...], stored: Set[str]) -> tuple[str, ...]:
+    def of(self, body: tuple[str, ...], parameter: str, stored: Set[str]) -> tuple[str, ...]:
         """The program's statements; `stored`: variables of the module that it sets."""
         within = "\n".join(body[self.first : self.last])
-        before, set_ = bound("\n".join(body[: self.first])) | {"x"}, bound(within) - stored
+        before, set_ = bound("\n".join(body[: self.first])) | {parameter}, bound(within) - stored
         words = ("nonlocal", set_), ("global", bound(within) & stored)
         declared = [f"{word} {', '.join(sorted(names))}" for word, names in words if names]
         unset = [f"{' = '.join(sorted(set_ - before))} = None"] if set_ - before else []

@@ -1,4 +1,5 @@
-"""`drawn(chance)`: a program, a function of an array `x` of three numbers, as source.
+"""`drawn(chance)`: a program, a function of three numbers, as source: of an array `x` of them, or of a
+container or object that is made of them (`rows.GIVEN`).
 
 While a program is drawn, what there is of it runs: a line is kept if it runs, and what its values are says
 what can be done with them next. So most of what is drawn are programs, whatever callables are in them; and
@@ -44,19 +45,24 @@ class Program(NamedTuple):
     rowless: bool
     """Whether calls without a row were asked for in it."""
     fold: Fold | None = None
+    given: str = ""
+    """What the function is given, by its name in `rows.GIVEN`; an array where it has none."""
 
     def source(self, within: str = "") -> str:
         """Within a `try` it is attempted, within a `with` recorded."""
         stored = bound("\n".join(self.body)) & {*GLOBAL}
-        body = self.fold.of(self.body, stored) if self.fold else self.body
+        parameter, made = ("given", made_of(self.given)) if self.given else ("x", "")
+        body = self.fold.of(self.body, parameter, stored) if self.fold else self.body
         lines = "\n".join([*body, f"return {self.result}"])
         lines = _WITHIN[within].format(lines if not within else textwrap.indent(lines, "    "))
         told = f"    global {', '.join(sorted(stored))}\n" if stored else ""
-        return f"{header(lines)}\n\ndef f(x):\n{told}{textwrap.indent(lines, '    ')}\n"
+        text = f"def f({parameter}):\n{told}{textwrap.indent(lines, '    ')}\n"
+        return f"{header(lines + made)}\n\n{made}{text}"
 
     def shown(self) -> str:
         """That runs."""
-        end = f"x = np.array({list(self.point)})\nprint(f(x.copy()), value_and_grad(f)(x.copy()))"
+        given = "given(x)" if self.given else "x.copy()"
+        end = f"x = np.array({list(self.point)})\nprint(f({given}), value_and_grad(f)({given}))"
         start = "import numpy as np\nfrom ctxdispatch import value_and_grad\n"
         return f"{start}{self.source().replace('import numpy as np', '').strip()}\n\n\n{end}\n"
 
@@ -98,6 +104,11 @@ def _span(e: ast.expr, starts: list[int]) -> tuple[int, int]:
     return starts[e.lineno - 1] + e.col_offset, starts[(e.end_lineno or 1) - 1] + (e.end_col_offset or 0)
 
 
+def made_of(name: str) -> str:
+    """A function `given`: what a function is given, of an array of three numbers, and linear in them."""
+    return f"def given(x):\n    return {rows.GIVEN[name][0]}\n\n\n"
+
+
 def header(text: str) -> str:
     """What the text needs, and no more."""
     found = {m for m in rows.MODULES if re.search(rf"(?<![\w.]){re.escape(m)}\.", text)}
@@ -135,21 +146,23 @@ def calm(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
 
 
-def ran(body: tuple[str, ...], point: tuple[float, ...]) -> dict[str, Any]:
+def ran(body: tuple[str, ...], point: tuple[float, ...], name: str) -> dict[str, Any]:
     """The variables after it, which is run outside of a function."""
     text = "\n".join(body)
     given: dict[str, Any] = {"x": np.array(point), "__name__": "programs"}
     with calm(5.0):
         exec(compile(header(text + "np. kept shelf box board"), "<header>", "exec"), given)
+        if name:
+            given["given"] = eval(rows.GIVEN[name][0], given)
         exec(compile(text, "<drawn>", "exec"), given)
     return {name: v for name, v in given.items() if NAMES.match(name)}
 
 
 @functools.lru_cache(4096)
-def env(body: tuple[str, ...], point: tuple[float, ...]) -> dict[str, tuple[str, type]] | None:
+def env(body: tuple[str, ...], point: tuple[float, ...], name: str) -> dict[str, tuple[str, type]] | None:
     """Kind and class of each variable; None where it does not run, is not tame, or cannot be read."""
     try:
-        found = ran(body, point)
+        found = ran(body, point, name)
         tame = all(map(is_tame, found.values()))
         sum(len([*numbers(n, v)]) for n, v in found.items())
         return {n: (kind(v), type(v)) for n, v in found.items()} if tame else None
@@ -167,9 +180,10 @@ class Drawing:
     def __init__(self, random: random.Random, share: float) -> None:
         self.random, self.share = random, share
         self.point = tuple(random.choice(POINTS))
-        self.body: tuple[str, ...] = ()
-        self.env = env((), self.point) or {}
-        self.fresh, self.rowless, self.asked = 0, False, False
+        self.given = random.choice([*rows.GIVEN]) if self.chance(0.4) else ""
+        self.body: tuple[str, ...] = rows.GIVEN[self.given][1] if self.given else ()
+        self.env = env(self.body, self.point, self.given) or {}
+        self.fresh, self.rowless, self.asked = 2, False, False
 
     def pick(self, options: Any) -> Any:
         if not options:
@@ -242,7 +256,7 @@ class Drawing:
         return f"{name}.{self.pick(callees.methods(self.env[name][1]))}"
 
     def accept(self, text: str) -> bool:
-        after = env((*self.body, text), self.point)
+        after = env((*self.body, text), self.point, self.given)
         if after is not None:
             self.body, self.env = (*self.body, text), after
         return after is not None
@@ -290,14 +304,15 @@ def drawn(random: random.Random, rowless: float = 0.3) -> Program:
 
 def finished(drawing: Drawing) -> Program:
     """What it returns: a sum of whatever numbers can be read from its variables, each with a weight."""
-    found = ran(drawing.body, drawing.point)
+    found = ran(drawing.body, drawing.point, drawing.given)
     text = "\n".join(drawing.body)
     names = [n for n in reversed([*found]) if n not in GLOBAL or re.search(rf"\b{n}\b", text)]
     paths = [p for name in names for p in numbers(name, found[name])][: len(WEIGHTS)]
     result = " + ".join(f"{w} * {p}" for w, p in zip(WEIGHTS, paths)) or "0.0"
     end = drawing.last()
     body = (*drawing.body, end) if end else drawing.body
-    return Program(body, result, drawing.point, drawing.rowless, folded(drawing, len(body)))
+    fold = folded(drawing, len(body))
+    return Program(body, result, drawing.point, drawing.rowless, fold, drawing.given)
 
 
 def folded(drawing: Drawing, count: int) -> Fold | None:

@@ -137,6 +137,17 @@ ROWLESS_MAKE = (
     "$y = str($V)",
 )  # fmt: skip
 
+GIVEN = {
+    "a dict": ("{'a': x, 'b': x[0], 'c': [x[1], x[2]]}", ("v1 = given", "x = v1['a']", "v2 = v1['c']")),
+    "a list": ("[x, x[1], {'a': x[2]}]", ("v1 = given", "x, _, v2 = v1")),
+    "a tuple": ("(x, [x[0], 2, 0.5 * x])", ("x, v1 = given",)),
+    "an object": ("Box(x)", ("v1 = given", "x = v1.v")),
+    "objects": ("[Box({'a': x, 'b': 'b'}), Box(x[2])]", ("v1, v2 = given", "x = v1.v['a']", "v1 = v1.v")),
+    "a list of lists": ("[[x, x[:2] * 2.0], [x[0]]]", ("v1 = given[0]", "v2 = given[1]", "x = v1[0]")),
+}
+"""What functions are given, of `x`, and how their bodies begin: with `x`, and the containers under other
+names."""
+
 UFUNCS = tuple(n for n, f in vars(np).items() if type(f) is np.ufunc and (f.nin, f.nout) == (2, 1))
 WHOLE = tuple(
     f"np.{dtype}({values})" if values[0] != "[" else f"np.array({values}, '{dtype}')"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import types
 from collections.abc import Iterator
 from typing import Any
 
@@ -98,3 +99,27 @@ def same(one: Any, two: Any) -> bool:
     if isinstance(one, (float, complex)):
         return type(one) is type(two) and bool(np.isclose(one, two, rtol=1e-9, atol=1e-12, equal_nan=True))
     return type(one) is type(two) and bool(one == two)
+
+
+def leaves(v: Any, path: tuple[Any, ...] = ()) -> dict[tuple[Any, ...], Any]:
+    """The numbers and arrays of what is differentiated, and of its gradient."""
+    if isinstance(v, (float, np.ndarray)):
+        return {path: v}
+    items = v.items() if isinstance(v, dict) else enumerate(v) if isinstance(v, (list, tuple)) else _fields(v)
+    return {p: leaf for key, part in items for p, leaf in leaves(part, (*path, key)).items()}
+
+
+def tangent(v: Any) -> Any:
+    """With namespaces instead of objects, and None instead of what has no derivative."""
+    if isinstance(v, dict):
+        return {key: tangent(part) for key, part in v.items()}
+    if isinstance(v, (list, tuple)):
+        return type(v)(map(tangent, v))
+    fields = {key: tangent(part) for key, part in _fields(v)}
+    if fields:
+        return types.SimpleNamespace(**fields)
+    return v if isinstance(v, (float, np.ndarray)) else None
+
+
+def _fields(v: Any) -> list[tuple[str, Any]]:
+    return [*vars(v).items()] if type(v).__name__ in ("Box", "SimpleNamespace") else []

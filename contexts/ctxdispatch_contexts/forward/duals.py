@@ -31,6 +31,7 @@ from ctxdispatch_contexts.programs.contained import contained_with
 from ctxdispatch_contexts.programs.derived import is_found_at_run_time, takes_function
 from ctxdispatch_contexts.programs.errors import Ending
 from ctxdispatch_contexts.programs.hashed import is_hashed
+from ctxdispatch_contexts.programs.journal import NOTES, note_beside
 from ctxdispatch_contexts.programs.objects import unpacked
 from ctxdispatch_contexts.programs.operands import infer_op, is_of_subclass, row_for
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -70,6 +71,8 @@ class Duals:
             return
         if not _concerns(run, op):
             run.emit(op)
+            if op.fn in NOTES and len(op.args) > 1:
+                _note_beside(run, op)
             return
         if self.arrays is None:
             self._push(run, op)
@@ -166,6 +169,13 @@ class Duals:
             beside = run.call(next, iterator)
             beside.type = infer_op(run.build.block.ops[-1])
         return self.shapes.definite(run, beside, item)
+
+
+def _note_beside(run: Companions, op: Op) -> None:
+    entries, owner, *key = op.args
+    tangent = run.of(owner)
+    if tangent is not None:
+        run.call(note_beside, Const(op.fn), entries, tangent, *key)
 
 
 def all_of(tangents: Any, n: int) -> Any:

@@ -80,6 +80,9 @@ class ForwardMode(Mode):
     def needs(self, i: int) -> bool:
         return i in self.wrt
 
+    def vouches_for(self, i: int) -> bool:
+        return self.stub or self.inner or self.needs(i)
+
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         return (*names, *("d" + names[i] for i in self.wrt), *("k",) * self.block)
 

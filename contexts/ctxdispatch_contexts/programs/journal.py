@@ -57,6 +57,13 @@ def note_cell(entries: list[Any], cell: CellType) -> None:
         entries.append((cell, None, _MISSING))
 
 
+@says(stores="1", keeps="2..", raises=False, effect=True)
+def note_beside(note: Callable[..., None], entries: list[Any], beside: Any, *key: Any) -> None:
+    """Of the tangent of an owner, where it has one: that is stored to as the owner is."""
+    if beside is not None:
+        note(entries, beside, *key)
+
+
 @says(stores="0", effect=True)
 def undo(entries: list[Any]) -> None:
     for owner, at, before in reversed(entries):
@@ -90,7 +97,7 @@ def trial() -> list[Any] | None:
     return _TRIAL.entries
 
 
-NOTES = (trial, note_attribute, note_item, note_length, note_cell)
+NOTES = (trial, note_attribute, note_item, note_length, note_cell, note_beside)
 """They are no stores of the program's."""
 
 

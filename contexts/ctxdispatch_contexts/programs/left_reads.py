@@ -59,7 +59,8 @@ class Reading:
         self._guarded = [*reads_of(program.guards)]
         own = enumerate(program.types[: len(entry.source.signature().names)])
         captured = entry.mode.leading  # of these numbers and arrays are looked at, too: nobody gave them
-        given = [i for i, type_ in own if i < captured or not (entry.mode.needs(i) or is_numeric(type_))]
+        vouched = entry.mode.vouches_for
+        given = [i for i, type_ in own if i < captured or not (vouched(i) or is_numeric(type_))]
         self._reads = EntryReads(graph, given, entry.source.cells)
         ops = [op for _, op in graph.ops()]
         calls = _Unseen(ops)

@@ -1,26 +1,34 @@
-"""Messages that programs log: `logger.debug("%.2f", x)`.
+"""Messages that programs log or print: `logger.debug("%.2f", x)`.
 
 What a handler does is not seen, and it may do anything. But most messages are of a level to which nobody
 listens, and then nothing is done: a program that is an attempt asks for that, and is left where somebody
-listens, so that the run is recorded.
+listens, so that the run is recorded. What is printed goes where `sys.stdout` leads: a program takes for
+granted that this is no object of the user's, whose methods could do anything.
 """
 
 from __future__ import annotations
 
 import logging
+import sys
 from types import FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ctxdispatch.facts import fact
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
+from ctxdispatch.dispatch.protocols.streams import stream_of_user, writes_natively
+from ctxdispatch.facts import SETS_ATTRIBUTE, fact
 from ctxdispatch.facts.table import callable_objects
 from ctxdispatch.ir.graph import Branch, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import split_block, substitute
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.guards import AttrType
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.prepare import Prepared
 
 
 class _Enabled(PureFunction):
@@ -67,3 +75,25 @@ def _level(op: Op) -> int | None:
     cls, level = T.cls_of(operand_type(op.args[0])), getattr(logging, op.fn.__name__.upper(), None)
     plain = cls is logging.Logger or cls is logging.RootLogger
     return level if plain and type(level) is int else None
+
+
+def print_plainly(prepared: Prepared) -> None:
+    """UnsupportedSyntax where what is printed may go to an object of the user's."""
+    graph = prepared.graph
+    for op in [op for _, op in graph.ops() if op.fn is print]:
+        given = op.args[op.kwnames.index("file") - len(op.kwnames)] if "file" in op.kwnames else None
+        if given is None or operand_type(given) == T.Exact(type(None)):
+            prepared.assume(AttrType(sys, "stdout", T.Exact(type(sys.stdout))))
+            plain = stream_of_user(None) is None and not any(_redirects(op) for _, op in graph.ops())
+        else:
+            plain = writes_natively(T.cls_of(operand_type(given)))
+        if not plain:
+            line = graph.line if op.pos is None else op.pos.line
+            raise UnsupportedSyntax(_TO_OBJECT, graph.filename, line, graph.name, "print to a file of `io`")
+
+
+_TO_OBJECT = "what is printed to an object of Python's own"
+
+
+def _redirects(op: Op) -> bool:
+    return op.fn in SETS_ATTRIBUTE and isinstance(op.args[0], Const) and op.args[0].value is sys

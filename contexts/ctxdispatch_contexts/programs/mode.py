@@ -115,6 +115,11 @@ class Mode:
         """Parameter i may not be left to its default."""
         return False
 
+    def vouches_for(self, i: int) -> bool:
+        """What argument i holds is meant to be what it is: it is differentiated, or the caller is a program,
+        which has looked at what it reads."""
+        return self.needs(i)
+
     def parameters(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """The parameters of the program, given those of what it is made of."""
         return names

@@ -70,7 +70,7 @@ class Zeros:
             return None
         if is_floating(value):
             return self.zero(value)
-        return self._once(value) if isinstance(value, _CONTAINERS) or layout(cls).parameters else None
+        return self._once(value) if isinstance(value, _CONTAINERS) or layout_of(value).parameters else None
 
     def _once(self, value: Any) -> Any:
         if id(value) in self._found:
@@ -95,8 +95,8 @@ class Zeros:
             return dict(zip(value, self._items(value.values()), strict=True))
         if isinstance(value, _CONTAINERS):
             return rebuild(value, self._items(value))
-        known = layout(type(value))
-        return in_namespace(known, {name: self.of(part) for name, part in held(value, known).items()})
+        own = {name: self.of(part) for name, part in fields(value).items()}
+        return in_namespace(layout_of(value), own)
 
     def _items(self, items: Collection[Any]) -> list[Any]:
         return self.alike(items) or [self.of(item) for item in items]
@@ -162,8 +162,14 @@ def _declared(cls: type) -> frozenset[str]:
     return frozenset(field.name for field in own)
 
 
+def layout_of(value: Any) -> Layout:
+    return layout(type(value._object if type(value) is Given else value))
+
+
 def fields(value: Any) -> dict[str, Any]:
     """What an object holds that may be parameters; not to be changed."""
+    if type(value) is Given:
+        return value._fields
     known = layout(type(value))
     return held(value, known) if known.parameters else {}
 
@@ -178,6 +184,37 @@ def held(value: Any, known: Layout) -> dict[str, Any]:
     found = {name: part for name, part in own.items() if isinstance(name, str)}
     found.update((name, getattr(value, name)) for name in names if name not in own and hasattr(value, name))
     return found
+
+
+class Given:
+    """An object as a run was given it; what it has of its class is as it is now."""
+
+    __slots__ = ("_object", "_fields")
+
+    def __init__(self, value: Any, own: dict[str, Any]) -> None:
+        self._object, self._fields = value, own
+
+    def __getattr__(self, name: str) -> Any:
+        return self._fields[name] if name in self._fields else getattr(self._object, name)
+
+
+def given(value: Any, found: dict[int, Any] | None = None) -> Any:
+    """A copy of lists, dicts and objects, not of what they hold: they may be stored to. What holds itself has
+    None there."""
+    found = {} if found is None else found
+    if not isinstance(value, _CONTAINERS) and not layout(type(value)).parameters:
+        return value
+    if id(value) not in found:
+        found[id(value)] = None
+        copied = functools.partial(given, found=found)
+        if isinstance(value, dict):
+            found[id(value)] = {key: copied(item) for key, item in value.items()}
+        elif isinstance(value, _CONTAINERS):
+            found[id(value)] = rebuild(value, [*map(copied, value)])
+        else:
+            own = {name: copied(part) for name, part in fields(value).items()}
+            found[id(value)] = Given(value, own)
+    return found[id(value)]
 
 
 def in_namespace(known: Layout, found: dict[str, Any]) -> Any:

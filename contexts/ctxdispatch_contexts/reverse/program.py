@@ -24,8 +24,10 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
-from ctxdispatch_contexts.programs import apart
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs import aliases, apart, changes, zeros
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
+from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory, check_value
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
@@ -120,6 +122,9 @@ class ReverseMode(Mode):
 
     def needs(self, i: int) -> bool:
         return not self.split and self.wrt is not None and i in self.wrt
+
+    def vouches_for(self, i: int) -> bool:
+        return self.within or self.needs(i)
 
     def check(self, names: tuple[str, ...], types: Sequence[T.Type]) -> None:
         if self.split or self.wrt is None:
@@ -236,7 +241,7 @@ def _adjoint(
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
         refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
-    _close_sweep(adjoint, wrt, mode, shape, y)
+    _close_sweep(adjoint, wrt, mode, shape, y, _as_given(graph, wrt, looked.objects))
     stored = [*dict.fromkeys([*followed.given, *exposed])]
     if strangers is not None and stored:
         apart.test_apart(graph, stored, strangers)
@@ -331,11 +336,13 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 # -- from the sweep to what is returned ----------------------------------------------------------------------
 
 
-def _close_sweep(adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand) -> None:
+def _close_sweep(
+    adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand, given: dict[Value, Value]
+) -> None:
     build = adjoint.build
     params = _pulled(adjoint.graph, mode) if mode.split else wrt
     inner = mode.within and not mode.shown
-    out = [_finished(adjoint, p, inner=inner) if p in wrt else NONE for p in params]
+    out = [_finished(adjoint, p, given.get(p, p), inner=inner) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
@@ -361,9 +368,26 @@ def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: ReverseMo
     return adjoint.call(primitives.build_tuple, y, gradient, syntax=True)
 
 
-def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
-    """The cotangent of a parameter as the caller gets it. `inner`: the caller is a sweep, which changes
-    nothing."""
+def _as_given(graph: Graph, wrt: list[Value], objects: Objects) -> dict[Value, Value]:
+    """Parameters that hold others, as they are when the run begins, where it may store to what they hold:
+    gradients have the structure of what was given. Called when no analysis asks for places any more."""
+    if not any(_stores_to_given(objects, op) for _, op in graph.ops()):
+        return {}
+    copies = {p: Value(f"{p.name}_given") for p in wrt if carries(p.type) and not numeric(p.type)}
+    graph.entry.ops[:0] = [Op(Const(zeros.given), [p], [copies[p]]) for p in copies]
+    return copies
+
+
+def _stores_to_given(objects: Objects, op: Op) -> bool:
+    if changes.may_change_unseen(op) or objects.runs_method(op):
+        return True
+    targets = [t for t in changes.changed(op) if not numeric(operand_type(t))]
+    return any(aliases.is_outside(site) for t in targets for site in objects.of(t))
+
+
+def _finished(adjoint: Adjoint, param: Value, given: Value, *, inner: bool) -> Operand:
+    """The cotangent of a parameter as the caller gets it. `given`: as it was when the run began. `inner`: the
+    caller is a sweep, which changes nothing."""
     if not carries(param.type):
         return NONE
     bar = adjoint.bar(param) if param in adjoint.active else ZERO
@@ -371,7 +395,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
         if param.type == T.Exact(float):
             return Const(0.0)
         finish = releasing.finish if inner or numeric(param.type) else releasing.released
-        return adjoint.call(finish, NONE, param)
+        return adjoint.call(finish, NONE, given)
     if param.type == T.Exact(float) and bar_is(bar, param.type):
         return bar if isinstance(bar, Const) else adjoint.call(releasing.number, bar, type=param.type)
     # what has none may have become a NumPy scalar
@@ -385,7 +409,7 @@ def _finished(adjoint: Adjoint, param: Value, *, inner: bool) -> Operand:
                 return bar  # nobody else's
             bar = adjoint.call(fitting.full_result, bar, adjoint.shaped(param), type=param.type)
             return bar if inner else adjoint.call(releasing.own, bar, type=param.type)
-    return adjoint.call(releasing.finish if inner else releasing.released, bar, param)
+    return adjoint.call(releasing.finish if inner else releasing.released, bar, given)
 
 
 def bar_is(bar: Operand, type_: T.Type) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
-from ctxdispatch_contexts.programs.zeros import Zeros, held, in_namespace, layout, zero
+from ctxdispatch_contexts.programs.zeros import Zeros, fields, in_namespace, layout_of, zero
 from ctxdispatch_contexts.reverse.cotangents import (
     OwnedArray,
     Partial,
@@ -138,14 +138,13 @@ def _object(bar: Any, primal: Any, taken: Taken) -> Any:
         return _apart(whole(bar, primal), taken)
     partial = type(bar) is Partial
     entries, owned = (bar.entries, bar.owned) if partial else (vars(bar), ())
-    known, made = layout(type(primal)), {}
-    own = held(primal, known) if known.parameters and taken is not None else {}
+    made, own = {}, fields(primal) if taken is not None else {}
     for name, part in own.items():
         made[name] = _entry(entries.get(name), part, taken, name in owned)
     for key, cotangent in entries.items():
         if key not in own:
             made[str(key)] = _entry(cotangent, getattr(primal, str(key), None), taken, key in owned)
-    return SimpleNamespace(**made) if taken is None else in_namespace(known, made)
+    return SimpleNamespace(**made) if taken is None else in_namespace(layout_of(primal), made)
 
 
 def _partial(bar: Any, primal: Partial, taken: Taken) -> Partial:

@@ -24,6 +24,7 @@ from ctxdispatch.dispatch.protocols import (
     iteration,
     operators,
     paths,
+    streams,
 )
 from ctxdispatch.dispatch.reach import Handler
 from ctxdispatch.ir.own_builtins import own as __builtins__  # type: ignore[no-redef]  # noqa: F401
@@ -37,6 +38,7 @@ HANDLERS: dict[Any, Handler] = {
     **callbacks.HANDLERS,
     **getters.HANDLERS,
     **paths.HANDLERS,
+    **streams.HANDLERS,
 }
 
 OPERATIONS: dict[Any, Handler] = {

@@ -8,7 +8,6 @@ So what the interpreter says of a result that is not right, the function itself 
 from __future__ import annotations
 
 import builtins
-import functools
 import operator
 import sys
 from collections.abc import Callable
@@ -155,10 +154,10 @@ def _str(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     name = text_method(kind(args[0])) if len(args) == 1 and not kwargs else None
     if name is None:
         return engine.native(ctx, f)(*args, **kwargs)
-    return _text(engine, ctx, args[0], name)
+    return as_text(engine, ctx, args[0], name)
 
 
-def _text(engine: Engine, ctx: Any, value: Any, name: str) -> Any:
+def as_text(engine: Engine, ctx: Any, value: Any, name: str) -> Any:
     out = invoke(engine, ctx, value, name)
     return out if type(out) is str else str(returning(kind(value), name, out))
 
@@ -176,7 +175,7 @@ def _format(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> A
             return out if type(out) is str else format(returning(cls, "__format__", out), spec)
         name = text_method(cls)
         if not spec and name is not None and lookup(cls, "__format__") is object.__format__:
-            return _text(engine, ctx, args[0], name)
+            return as_text(engine, ctx, args[0], name)
     return engine.native(ctx, f)(*args)
 
 
@@ -194,27 +193,6 @@ def _format_value(
 
 def _shown_in_python(cls: type) -> bool:
     return any(special(cls, name) is not None for name in ("__format__", "__str__", "__repr__"))
-
-
-class Shown:
-    """Stands in for an object that C code writes: str() of it is what str() is of that, under the context."""
-
-    def __init__(self, show: Callable[[], str]) -> None:
-        self._show = show
-
-    def __str__(self) -> str:
-        return self._show()
-
-
-@HANDLERS.runs(builtins.print)
-def _print(engine: Engine, ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """Each argument becomes text when its turn comes, as some may print by themselves."""
-    return engine.native(ctx, f)(*[_shown(engine, ctx, a) for a in args], **kwargs)
-
-
-def _shown(engine: Engine, ctx: Any, value: Any) -> Any:
-    name = text_method(kind(value))
-    return value if name is None else Shown(functools.partial(_text, engine, ctx, value, name))
 
 
 # -- classes that say what their instances are -----------------------------------------------------
