@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import builtins
 import gc
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import CellType, CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -108,7 +108,7 @@ def assigned_out_of_sight(variables: Mapping[Variable, Any], holders: Iterable[H
         if around is not None:
             found.update(key for key, name in held.items() if _is_assigned(name, around))
             cells -= held.keys()
-    return found.union(_of_functions_there_are(cells) if cells else ())
+    return found.union(_of_functions_there_are([variables[key] for key in cells]))
 
 
 def _assigned_names(namespace: dict[str, Any]) -> Iterator[str]:
@@ -175,13 +175,18 @@ def _is_assigned(name: str, around: Iterable[CodeType]) -> bool:
     )
 
 
-def _of_functions_there_are(cells: Set[int]) -> Iterator[int]:
-    """The cells to which a function assigns, of all that the garbage collector knows: exact, and slow. (Those
-    that it has cleared have no closure any more.)"""
-    for f in [each for each in gc.get_objects() if type(each) is FunctionType]:
+def _of_functions_there_are(cells: Sequence[CellType]) -> Iterator[int]:
+    """The cells to which a function assigns, of all that the garbage collector knows: exact, and it looks at
+    all there is. (Functions that it has cleared have no closure any more.)"""
+    sought = {*map(id, cells)}
+    for f in _referring(FunctionType, _referring(tuple, cells)):
         for cell, name in zip(f.__closure__ or (), f.__code__.co_freevars):
-            if id(cell) in cells and name in free_stores(f.__code__):
+            if id(cell) in sought and name in free_stores(f.__code__):
                 yield id(cell)
+
+
+def _referring(cls: type, to: Sequence[Any]) -> list[Any]:
+    return [each for each in gc.get_referrers(*to) if type(each) is cls] if to else []
 
 
 def reads_changing_global(graph: Graph) -> bool:
