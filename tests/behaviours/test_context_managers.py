@@ -289,7 +289,7 @@ def after(run):
     return found, copy.deepcopy(GLOBAL.state())
 
 
-@pytest.mark.every(180)
+@pytest.mark.every(300)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("leave", EXITS)
@@ -316,6 +316,7 @@ def restarted(f):
     return g
 
 
+@pytest.mark.every(100)
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("leave", QUIET)
 @pytest.mark.parametrize("manager", MANAGERS)
@@ -399,6 +400,7 @@ def as_decorator(manager, box, x):
 ODD = [by_hand, entered_twice, chosen, on_a_stack, as_decorator, falls_through, breaks, nests]
 
 
+@pytest.mark.every(100)
 @pytest.mark.parametrize("mode", ["grad", "jvp", "hessian"])
 @pytest.mark.parametrize("place", [own, of_variable])
 @pytest.mark.parametrize("leave", ODD)

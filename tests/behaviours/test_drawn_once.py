@@ -79,7 +79,7 @@ def made(text, draw, other):
     return names["f"]
 
 
-@pytest.mark.every(36)
+@pytest.mark.every(100)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("text", TEXTS)
 @pytest.mark.parametrize("name", DRAWS)

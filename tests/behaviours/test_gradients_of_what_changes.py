@@ -74,7 +74,7 @@ def f(x):
     return space
 
 
-@pytest.mark.every(16)
+@pytest.mark.every(48)
 @pytest.mark.parametrize("mode", [*MODES, "hessian"])
 @pytest.mark.parametrize("program", PROGRAMS)
 @pytest.mark.parametrize("body", BODIES)

@@ -128,7 +128,7 @@ def second(f, x, h=1e-4):
     return np.array([(gradient(f, x + e) - gradient(f, x - e)) / (2 * h) for e in rows])
 
 
-@pytest.mark.every(1)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_values_and_what_is_changed(f, mode):

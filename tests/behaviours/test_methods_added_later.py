@@ -78,6 +78,7 @@ def numbers(a, b):
     return 5.0 * float.__mul__(float(a), 1.0) * b * b
 
 
+@pytest.mark.every(60)
 @pytest.mark.parametrize("use", USES)
 def test_operators(use):
     source, before, later, name = USES[use]
@@ -103,6 +104,7 @@ def test_questions(use):
     check(space["f"])
 
 
+@pytest.mark.every(60)
 @pytest.mark.parametrize("place", ["V", "Number"])
 @pytest.mark.parametrize("use", COMPUTED)
 def test_computed_attributes(use, place):

@@ -91,7 +91,7 @@ def check(space, mode):
     assert found[0] == plain[0]
 
 
-@pytest.mark.every(6)
+@pytest.mark.every(15)
 @pytest.mark.parametrize("mode", ["grad", "jacfwd", "hessian"])
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("way", WAYS)

@@ -146,7 +146,7 @@ def by_vjp(f):
 MODES = {"grad": (by_grad, 1), "jvp": (by_jvp, 3), "vjp": (by_vjp, 1)}
 
 
-@pytest.mark.every(400)
+@pytest.mark.every(1000)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("change", CHANGES, ids="-".join)

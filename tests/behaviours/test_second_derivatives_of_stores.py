@@ -51,7 +51,7 @@ def made(store):
     return space["f"]
 
 
-@pytest.mark.every(20)
+@pytest.mark.every(60)
 @pytest.mark.parametrize("before", BEFORE)
 @pytest.mark.parametrize("store", STORES)
 @pytest.mark.parametrize("second", SECOND)

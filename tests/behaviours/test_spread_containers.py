@@ -120,7 +120,7 @@ def state(given):
 CASES = [(i, o) for i in ITEMS for o in ("two",)] + [("list", o) for o in OPTIONS]
 
 
-@pytest.mark.every(1)
+@pytest.mark.every(4)
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_each_call_has_what_it_is_given(f):
     """The derivatives are those of one function, which is called with all of these."""

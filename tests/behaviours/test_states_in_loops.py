@@ -261,6 +261,7 @@ def changes_the_given(x, n):
 CHANGED = [changed_in_place, kept_and_changed, one_object_twice, compared, hides_a_method, changes_the_given]
 
 
+@pytest.mark.every(40)
 @pytest.mark.parametrize("f", CHANGED, ids=lambda f: f.__name__)
 def test_what_is_done_meanwhile(f):
     for n in (1, 2, 3):

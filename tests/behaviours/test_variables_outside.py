@@ -78,6 +78,7 @@ def slope(make, state):
     return np.array(found)
 
 
+@pytest.mark.every(60)
 @pytest.mark.parametrize(
     "store, place, around, end, cell, mode", itertools.product(STORES, PLACES, AROUND, ENDS, CELLS, MODES)
 )

@@ -171,7 +171,7 @@ PATHS = {
 }
 
 
-@pytest.mark.every(60)
+@pytest.mark.every(150)
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("make", MAKERS)

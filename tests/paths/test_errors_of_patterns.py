@@ -20,6 +20,9 @@ POINT = (0.7, -0.4, 1.3)
     ("v1 = (ctypes.c_double * 3).from_buffer(x)", "del v1.value"),
     ("v1 = [x] if x[0] > 0.5 else (x, 1)", "v1.value = 1"),
     ("v1 = [x] if x[0] > 0.5 else (x, 1)", "v1[0] = 1"),
+    ("v1 = (x[0] > 0.5).from_bytes(x)",), ("v1 = x[0].fromhex('0x1')",),
+    ("v1 = (x[0] > 0.5).from_bytes(b'a')",), ("v1 = collections.OrderedDict([x[1:]])",), ("v1 = dict(x)",),
+    ("v1 = [dict(p[1:] for p in d) for d in [[(1, x[0])]]]",), ("v1 = dict(x[1:] for p in (1, 2))",),
     ("functools.reduce(x)",), ("np.add(x)",), ("np.dot(x)",), ("np.reshape()",), ("sorted()",),
 ])  # fmt: skip
 def test_errors_are_the_programs(body):

@@ -230,7 +230,7 @@ def check(case, mode):
     return answered
 
 
-@pytest.mark.every(24)
+@pytest.mark.every(72)
 @pytest.mark.parametrize("same", [False, True])
 @pytest.mark.parametrize("cls", CLASSES)
 @pytest.mark.parametrize("place", ["argument", "variable", "captured"])

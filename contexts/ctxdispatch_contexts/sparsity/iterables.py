@@ -26,7 +26,7 @@ PYTHON: Registry[Callable[[Any, Any, Args, Kwargs], Any]] = Registry()
 """Rules for what is Python's own."""
 
 
-@PYTHON.of(list, tuple, set, frozenset, dict, collections.deque, collections.OrderedDict)
+@PYTHON.of(list, tuple, set, frozenset, collections.deque)
 def collecting(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """list(iterable), zip(*iterables), ..."""
     return run.born(f(*[iterable(run, a) for a in args], **kwargs))
@@ -99,6 +99,12 @@ def iterable(run: Any, v: Any) -> Any:
     elif type(v).__flags__ & (1 << 9) and not isinstance(v, (list, tuple, dict, set, frozenset, Tracked)):
         return _taken(run, v)
     return v
+
+
+@PYTHON.of(dict, collections.OrderedDict)
+def keyed(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """dict(pairs), of which each may be an array."""
+    return run.born(f(*[_rows(run, a) for a in args], **kwargs))
 
 
 def updating(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -105,9 +105,8 @@ def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     sample, name = owner.sample, args[1]
     if not hasattr(sample, name):
         if isinstance(sample, np.ndarray) and hasattr(np.flatiter, name):
-            run.refuse(
-                "places in `flat` (np.ndenumerate) of an array that depends on the inputs; use np.ndindex"
-            )
+            what = "places in `flat` (np.ndenumerate) of an array that depends on the inputs; use np.ndindex"
+            run.refuse(what)
         return getattr(sample, *args[1:])
     if not hasattr(type(sample), name):
         run.refuse(f"a {type(sample).__name__} that depends on the inputs; use plain arrays")
@@ -117,7 +116,8 @@ def getattr_(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return getattr(sample, name)
     if type(descriptor) in (types.GetSetDescriptorType, types.MemberDescriptorType):
         return attribute(run, owner, name, descriptor)
-    return Bound(descriptor, owner) if callable(descriptor) else getattr(sample, name)
+    bound = callable(descriptor) and not issubclass(type(getattr(descriptor, "__self__", None)), type)
+    return Bound(descriptor, owner) if bound else getattr(sample, name)  # x.fromhex is its class's
 
 
 VALUE_FREE_ATTRIBUTES = frozenset(
