@@ -20,13 +20,15 @@ from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import left_names
-from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, is_numeric
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, carries, is_numeric
 from ctxdispatch_contexts.programs.aliases import Objects, is_outside
-from ctxdispatch_contexts.programs.changes import changed
+from ctxdispatch_contexts.programs.changes import changed, may_change_unseen
 from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.mode import recording
+from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.other_names import unfit
+from ctxdispatch_contexts.programs.zeros import given
 
 
 @says(raises=False, effect=True)
@@ -54,13 +56,13 @@ def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
             ops.append(op)
             targets = _targets(op)
             sites = [s for target in targets for s in objects.of(target) if is_outside(s)]
-            given = [a for a in op.args if a in varied and a not in targets]
-            if not given or not (sites or any(isinstance(target, Const) for target in targets)):
+            put = [a for a in op.args if a in varied and a not in targets]
+            if not put or not (sites or any(isinstance(target, Const) for target in targets)):
                 continue
             if any(isinstance(operand_type(target), T.ArrayOf) for target in targets):
                 arrays.update((s, op) for s in sites if s in graph.params)
             else:
-                ops.append(_leave(op, *_numbers(graph, op, given, varied, makers)))
+                ops.append(_leave(op, *_numbers(graph, op, put, varied, makers)))
         block.ops = ops
     ends = [block for block in graph.blocks if isinstance(block.terminator, Return)] if arrays else []
     for block in ends:
@@ -113,4 +115,24 @@ def _names(op: Op) -> list[left_names.Name]:
     return [left_names.item(name)]
 
 
-__all__ = ["leave", "tell_stores"]
+# -- what was given ------------------------------------------------------------------------------------------
+
+
+def keep_given(graph: Graph, wrt: Sequence[Value], objects: Objects) -> dict[Value, Value]:
+    """In place: parameters that hold others, as they are when the run begins, where it may store to what they
+    hold. Gradients have the structure of what was given. Called when no analysis asks for places any more."""
+    if not any(_stores_to_given(objects, op) for _, op in graph.ops()):
+        return {}
+    copies = {p: Value(f"{p.name}_given") for p in wrt if carries(p.type) and not numeric(p.type)}
+    graph.entry.ops[:0] = [Op(Const(given), [p], [copies[p]]) for p in copies]
+    return copies
+
+
+def _stores_to_given(objects: Objects, op: Op) -> bool:
+    if may_change_unseen(op) or objects.runs_method(op):
+        return True
+    targets = [t for t in changed(op) if not numeric(operand_type(t))]
+    return any(is_outside(site) for t in targets for site in objects.of(t))
+
+
+__all__ = ["keep_given", "leave", "tell_stores"]

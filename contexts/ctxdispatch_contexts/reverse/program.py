@@ -24,16 +24,15 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
-from ctxdispatch.passes.types import operand_type
-from ctxdispatch_contexts.programs import aliases, apart, changes, zeros
+from ctxdispatch_contexts.programs import apart
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
-from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory, check_value
 from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.kinds import out_of_sight
+from ctxdispatch_contexts.programs.left_stores import keep_given
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
@@ -241,7 +240,7 @@ def _adjoint(
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
         refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
-    _close_sweep(adjoint, wrt, mode, shape, y, _as_given(graph, wrt, looked.objects))
+    _close_sweep(adjoint, wrt, mode, y, keep_given(graph, wrt, looked.objects))
     stored = [*dict.fromkeys([*followed.given, *exposed])]
     if strangers is not None and stored:
         apart.test_apart(graph, stored, strangers)
@@ -337,19 +336,18 @@ def _scalar_seed(adjoint: Adjoint, y: Operand) -> Operand:
 
 
 def _close_sweep(
-    adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, shape: Shape, y: Operand, given: dict[Value, Value]
+    adjoint: Adjoint, wrt: list[Value], mode: ReverseMode, y: Operand, given: dict[Value, Value]
 ) -> None:
-    build = adjoint.build
     params = _pulled(adjoint.graph, mode) if mode.split else wrt
     inner = mode.within and not mode.shown
     out = [_finished(adjoint, p, given.get(p, p), inner=inner) if p in wrt else NONE for p in params]
     if mode.single and not mode.split:
         result: Operand = out[0]
     else:
-        result = build.call(primitives.build_tuple, *out, syntax=True)
+        result = adjoint.build.call(primitives.build_tuple, *out, syntax=True)
     if mode.value or mode.has_aux:
         result = _with_value(adjoint, y, result, mode)
-    build.ret(result)
+    adjoint.build.ret(result)
 
 
 def _pulled(graph: Graph, mode: ReverseMode) -> list[Value]:
@@ -366,23 +364,6 @@ def _with_value(adjoint: Adjoint, y: Operand, gradient: Operand, mode: ReverseMo
         aux = adjoint.call(operator.getitem, y, Const(1), syntax=True)
         return adjoint.call(primitives.build_tuple, gradient, aux, syntax=True)
     return adjoint.call(primitives.build_tuple, y, gradient, syntax=True)
-
-
-def _as_given(graph: Graph, wrt: list[Value], objects: Objects) -> dict[Value, Value]:
-    """Parameters that hold others, as they are when the run begins, where it may store to what they hold:
-    gradients have the structure of what was given. Called when no analysis asks for places any more."""
-    if not any(_stores_to_given(objects, op) for _, op in graph.ops()):
-        return {}
-    copies = {p: Value(f"{p.name}_given") for p in wrt if carries(p.type) and not numeric(p.type)}
-    graph.entry.ops[:0] = [Op(Const(zeros.given), [p], [copies[p]]) for p in copies]
-    return copies
-
-
-def _stores_to_given(objects: Objects, op: Op) -> bool:
-    if changes.may_change_unseen(op) or objects.runs_method(op):
-        return True
-    targets = [t for t in changes.changed(op) if not numeric(operand_type(t))]
-    return any(aliases.is_outside(site) for t in targets for site in objects.of(t))
 
 
 def _finished(adjoint: Adjoint, param: Value, given: Value, *, inner: bool) -> Operand:
