@@ -7,11 +7,11 @@ SAMPLED = f"""{REDUCTIONS} sort amax amin median average nansum nanmean nanmax n
     atleast_2d atleast_3d matrix_transpose flip fliplr flipud rot90 roll zeros_like ones_like empty_like
     copy ravel diagonal diag trace triu tril diff ascontiguousarray asfortranarray nan_to_num real imag
     angle conj broadcast_to iscomplexobj isrealobj cumulative_sum ndim result_type trapezoid gradient tile
-    repeat einsum tensordot"""
+    repeat einsum tensordot astype sort_complex"""
 
 DATA = """dot vdot inner outer kron concatenate stack vstack hstack column_stack dstack clip
     full_like round around interp searchsorted isclose allclose array_equal cross polyval append shape size
-    where matmul"""
+    where matmul row_stack vecdot matvec vecmat"""
 """Sampled, and integers among their positional arguments are data."""
 
 RANKED = """convolve correlate hsplit vsplit dsplit pad take compress delete insert
@@ -23,7 +23,7 @@ RANKED = """convolve correlate hsplit vsplit dsplit pad take compress delete ins
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot
-    conj conjugate repeat item tolist"""
+    conj conjugate repeat item"""
 
 LINALG_RANKED = """cond diagonal matmul matrix_norm matrix_transpose outer tensorsolve trace vecdot
     vector_norm cross tensordot"""

@@ -344,7 +344,7 @@ RULES: dict[Anything, Rule] = {
     **_named(np, numpy_names.RANKED, by_rank),
     **_named(np.ndarray, "take compress nonzero argpartition choose searchsorted", by_rank),
     **_named(np.ndarray, numpy_names.METHODS, by_sampling),
-    **_named(np.generic, numpy_names.METHODS, by_sampling),
+    **_named(np.generic, f"{numpy_names.METHODS} tolist", by_sampling),
     **_named(np.linalg, numpy_names.LINALG, by_sampling),
     **_named(np.linalg, numpy_names.LINALG_RANKED, by_rank),
     **_named(np.fft, numpy_names.FFT, by_sampling),
@@ -357,7 +357,6 @@ RULES: dict[Anything, Rule] = {
     round: by_sampling,
     **{t: elementwise for t in SCALARS if issubclass(t, np.generic)},
 }
-del RULES[np.ndarray.tolist]
 
 KEEPING = [getattr(np, n) for n in numpy_names.SAME_SHAPE.split()]
 OF_ARRAYS = [getattr(np.ndarray, n) for n in ("copy", "astype", "conj")]
