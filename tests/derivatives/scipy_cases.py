@@ -273,6 +273,15 @@ def _(draw):
     return (a, b, array(draw, (m, n)) * z), {}
 
 
+@case(linalg.norm)
+def _(draw):
+    shape = draw(st.sampled_from([(3,), (1,), (2, 3), (2, 2, 2)]))
+    a = array(draw, shape, 0.5, 2.0, len(shape) == 1)
+    orders = {1: [None, 1, 2, 3, np.inf, -1], 2: [None, "fro", 1, np.inf, 2], 3: [None]}
+    kwargs = {"check_finite": flag(draw), "keepdims": flag(draw), "axis": draw(st.sampled_from([None, 0]))}
+    return (a,), {**kwargs, "ord": draw(st.sampled_from(orders[1 if kwargs["axis"] == 0 else len(shape)]))}
+
+
 # -- inverses, factors, functions of matrices ----------------------------------------------------------------
 
 

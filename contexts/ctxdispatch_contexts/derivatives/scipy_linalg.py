@@ -15,7 +15,7 @@ import scipy.linalg as sl
 from ctxdispatch_contexts.derivatives import linalg
 from ctxdispatch_contexts.derivatives.linalg import conj, folded, mH, mT, of_triangle
 from ctxdispatch_contexts.derivatives.linear import unbroadcast
-from ctxdispatch_contexts.derivatives.registry import block, vjp
+from ctxdispatch_contexts.derivatives.registry import block, lower, vjp
 from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 
@@ -244,3 +244,17 @@ def sqrtm(g, y, A, disp=True, blocksize=64):
     if A.shape[-1] == 1:
         return (0.5 * g / y,)
     return (sl.solve_sylvester(mT(y), mT(y), g),)
+
+
+# -- norms ---------------------------------------------------------------------------------------------------
+
+
+@lower(sl.norm)
+def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
+    """NumPy's, but for what BLAS computes: that is a float of Python's."""
+    a = np.asarray(a)
+    if check_finite and not np.isfinite(a).all():
+        raise ValueError("array must not contain infs or NaNs")
+    found = np.linalg.norm(a, ord, axis, keepdims)
+    by_blas = axis is None and not keepdims and a.size > 0 and a.dtype.char in "fdFD"
+    return float(found) if by_blas and a.ndim == 1 and (ord is None or ord == 2) else found
