@@ -236,18 +236,6 @@ def split(args: Args, kwargs: Mapping[str, Type]) -> Type:
     return ListOf(ArrayOf(array.dtype, dims))
 
 
-@SHAPED.of(np.ndarray.tolist)
-def tolist(args: Args, kwargs: Mapping[str, Type]) -> Type:
-    """Lists in lists, of Python's numbers."""
-    (array,) = args
-    if not isinstance(array, ArrayOf) or array.dtype.kind not in "fcib":
-        return Any
-    items: Type = Exact(type(np.zeros((), array.dtype).item()))
-    for _ in array.dims:
-        items = ListOf(items)
-    return items
-
-
 @SHAPED.of(np.reshape)
 def reshape(args: Args, kwargs: Mapping[str, Type]) -> Type:
     if len(args) != 2 or kwargs or not isinstance(args[0], ArrayOf):

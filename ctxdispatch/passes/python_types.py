@@ -4,6 +4,7 @@ here those of truth and classes, conversions, and operators in place.
 
 from __future__ import annotations
 
+import io
 import operator
 import sys
 import types as pytypes
@@ -243,6 +244,14 @@ def _is_written_by_c(type_: Type) -> bool:
 
 
 _numbers_mod = RULES[operator.mod]
+
+
+@rule(open)
+def opened(args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """A file of text, where the mode does not say otherwise. (A path may be an object that tells it.)"""
+    path, mode = args[0], args[1] if len(args) > 1 else kwargs.get("mode", Known("r"))
+    is_text = isinstance(mode, Known) and type(mode.value) is str and "b" not in mode.value
+    return Exact(io.TextIOWrapper) if is_text and cls_of(path) is str and "opener" not in kwargs else Any
 
 
 @rule(operator.mod)

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ctxdispatch import grad, jvp
+from ctxdispatch import MissingRuleError, grad, jvp
 from tests.recording import RECORDED
 
 
@@ -28,6 +28,39 @@ class Scaling:
 
     def flush(self):
         self.flushed += 1
+
+
+class Flushing(io.StringIO):
+    """Only what flushes it is the user's."""
+
+    def __init__(self, p):
+        super().__init__()
+        self.__dict__["p"] = p
+
+    def flush(self):
+        self.p["w"] = self.p["w"] * 1.5
+
+
+class Computing:
+    """It makes its methods when they are asked for."""
+
+    def __init__(self, p):
+        self.p = p
+
+    def __getattr__(self, name):
+        self.p["w"] = self.p["w"] * 1.5
+        return lambda *text: None
+
+
+class Text(str):
+    def __str__(self):
+        return "text"
+
+
+def of_its_own(p):
+    made = io.StringIO()
+    made.write = Scaling(p).write
+    return made
 
 
 def of_functions(p):
@@ -50,12 +83,17 @@ def raising():
         traceback.print_exc(file=sys.stdout)
 
 
-STREAMS = {"a class": Scaling, "functions": of_functions}
+STREAMS = {
+    "a class": Scaling, "functions": of_functions, "attributes": Computing, "a method": of_its_own,
+}  # fmt: skip
 PRINTS = {
     "a text": lambda: print("a"),
     "several": lambda: print("a", 2, None, sep="--", end="!"),
     "nothing": lambda: print(),
     "flushed": lambda: print("a", flush=True),
+    "flushed by a number": lambda: print("a", flush=1),
+    "not flushed": lambda: print("a", flush=[]),
+    "a text of its own": lambda: print("a", "b", sep=Text("-"), end=Text("!")),
     "no separator": lambda: print("a", "b", sep=None, end=None),
     "by a library": raising,
 }
@@ -108,13 +146,66 @@ def test_programs_made_before_are_no_programs_for_other_streams():
         np.testing.assert_allclose(gradient(p)["w"], 2 * x * 4.0**2)
 
 
-@pytest.mark.parametrize("printed", PRINTS)
+@pytest.mark.parametrize("printed", [name for name in PRINTS if name != "by a library"])
 def test_the_same_is_written(printed):
+    """Text by text."""
     given = []
     for run in (lambda p: PRINTS[printed](), grad(lambda p: PRINTS[printed]() or p["w"])):
         p = {"w": 1.0}
         stream = Scaling(p)
         with contextlib.redirect_stdout(stream):
             run(p)
-        given.append(("".join(stream.texts), stream.flushed))
-    assert given[0][1] == given[1][1] and given[0][0].split()[-1:] == given[1][0].split()[-1:]
+        given.append((stream.texts, stream.flushed))
+    assert given[0] == given[1]
+
+
+def test_c_code_that_holds_what_is_differentiated_is_refused():
+    def f(p):
+        print("a", file=Flushing(p), flush=True)
+        return np.sum(p["w"] ** 2)
+
+    for _ in range(3):
+        with pytest.raises(MissingRuleError, match="StringIO.write"):
+            grad(f)({"w": np.array([0.7, 1.3])})
+
+
+WRONG = [{"sep": 1}, {"end": b""}, {"flush": True, "other": 1}, {"sep": [], "end": 2}]
+
+
+@pytest.mark.parametrize("words", WRONG)
+def test_what_print_refuses(words):
+    def f(x):
+        print("a", file=Scaling({"w": x}), **words)
+        return x
+
+    with pytest.raises(TypeError) as plain:
+        f(1.0)
+    with pytest.raises(TypeError) as found:
+        grad(f)(1.0)
+    assert str(found.value) == str(plain.value)
+
+
+def test_without_a_stream(monkeypatch):
+    def f(x):
+        print("a")
+        return x * x
+
+    monkeypatch.setattr(sys, "stdout", None)
+    assert grad(f)(3.0) == 6.0
+    monkeypatch.delattr(sys, "stdout")
+    with pytest.raises(RuntimeError, match="lost sys.stdout"):
+        grad(f)(3.0)
+
+
+@pytest.mark.parametrize("opened", [lambda: None, lambda: open("/dev/null", "w"), io.StringIO])
+def test_files_of_c_code_are_compiled(opened, recorded):
+    def f(x, file):
+        y = np.sum(x * x)
+        print("a", file=file)
+        return y
+
+    for _ in range(3):
+        np.testing.assert_allclose(grad(f)(np.array([1.0, 2.0]), opened()), [2.0, 4.0])
+    recorded.clear()
+    grad(f)(np.array([1.0, 2.0]), opened())
+    assert not recorded

@@ -31,8 +31,7 @@ CALLS = [
     (np.linalg.tensorsolve, (M, M[0])), (np.linalg.diagonal, (M,)), (np.ndarray.take, (V, I)),
     (np.ndarray.compress, (V, B)), (np.ndarray.nonzero, (M,)), (np.ndarray.searchsorted, (LONG, V)),
     (np.bincount, (I,)), (np.bincount, (I, V[:2])), (np.bincount, (I, None, 7)), (np.bincount, (I, I, 2)),
-    *[(np.ndarray.tolist, (a,)) for a in (V, M, I, B, ONE, V * 1j, V.astype("f4"), V.astype("g"))],
-    (np.ndarray.tolist, (np.array(1.5),)), (np.dsplit, (np.ones((2, 2, 4)), 2)), (np.sort_complex, (V,)),
+    (np.dsplit, (np.ones((2, 2, 4)), 2)), (np.sort_complex, (V,)),
     *[(getattr(np, n), (M, V[:3])) for n in ("vecdot", "matvec") if hasattr(np, n)],
     *[(np.astype, (V, np.float32)) for n in ("astype",) if hasattr(np, n)],
 ]  # fmt: skip

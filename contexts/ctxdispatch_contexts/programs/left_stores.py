@@ -21,14 +21,14 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs import left_names
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, carries, is_numeric
-from ctxdispatch_contexts.programs.aliases import Objects, is_outside
+from ctxdispatch_contexts.programs.aliases import GLOBAL, NOTHING, Objects, Sites, is_outside
 from ctxdispatch_contexts.programs.changes import changed, may_change_unseen
 from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.mode import recording
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.order import uses
 from ctxdispatch_contexts.programs.other_names import unfit
-from ctxdispatch_contexts.programs.zeros import given
+from ctxdispatch_contexts.programs.zeros import as_given
 
 
 @says(raises=False, effect=True)
@@ -42,7 +42,7 @@ def _stored() -> Callable[..., None]:
     return recording("left").leave_stored  # type: ignore[no-any-return]
 
 
-ZERO_BY_RULE.add(leave)
+ZERO_BY_RULE.update((leave, as_given))
 
 
 def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
@@ -120,19 +120,22 @@ def _names(op: Op) -> list[left_names.Name]:
 
 def keep_given(graph: Graph, wrt: Sequence[Value], objects: Objects) -> dict[Value, Value]:
     """In place: parameters that hold others, as they are when the run begins, where it may store to what they
-    hold. Gradients have the structure of what was given. Called when no analysis asks for places any more."""
-    if not any(_stores_to_given(objects, op) for _, op in graph.ops()):
-        return {}
-    copies = {p: Value(f"{p.name}_given") for p in wrt if carries(p.type) and not numeric(p.type)}
-    graph.entry.ops[:0] = [Op(Const(given), [p], [copies[p]]) for p in copies]
+    hold. Gradients have the structure of what was given. (It moves the ops of the entry: what knows their
+    places is not asked any more.)"""
+    held = [p for p in wrt if carries(p.type) and not numeric(p.type)]
+    stored = NOTHING.union(*[_stored_to(objects, op) for _, op in graph.ops()]) if held else NOTHING
+    changed = [p for p in held if GLOBAL in stored or not stored.isdisjoint(objects.reach(p))]
+    copies = {p: Value(f"{p.name}_given") for p in changed}
+    graph.entry.ops[:0] = [Op(Const(as_given), [p], [copies[p]]) for p in copies]
     return copies
 
 
-def _stores_to_given(objects: Objects, op: Op) -> bool:
+def _stored_to(objects: Objects, op: Op) -> Sites:
+    """What `op` may store to, of what was there before."""
     if may_change_unseen(op) or objects.runs_method(op):
-        return True
+        return NOTHING.union(*map(objects.reach, op.operands()), [GLOBAL])
     targets = [t for t in changed(op) if not numeric(operand_type(t))]
-    return any(is_outside(site) for t in targets for site in objects.of(t))
+    return frozenset(site for t in targets for site in objects.of(t) if is_outside(site))
 
 
 __all__ = ["keep_given", "leave", "tell_stores"]

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import logging
 import sys
+import weakref
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch.dispatch.protocols.streams import stream_of_user, writes_natively
-from ctxdispatch.facts import SETS_ATTRIBUTE, fact
+from ctxdispatch.dispatch.protocols.streams import changed_methods, is_native, stream_of_user
+from ctxdispatch.facts import SETS_ATTRIBUTE, fact, says
 from ctxdispatch.facts.table import callable_objects
 from ctxdispatch.ir.graph import Branch, Edge, Graph, Op
 from ctxdispatch.ir.rewrite import split_block, substitute
@@ -25,6 +27,7 @@ from ctxdispatch.passes.guards import AttrType
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.errors import DerivativeError, user_position
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up
 
 if TYPE_CHECKING:
@@ -78,22 +81,47 @@ def _level(op: Op) -> int | None:
 
 
 def print_plainly(prepared: Prepared) -> None:
-    """UnsupportedSyntax where what is printed may go to an object of the user's."""
+    """UnsupportedSyntax where what is printed may go to an object of the user's. What the class of a stream
+    does not say is asked when it is printed to."""
     graph = prepared.graph
-    for op in [op for _, op in graph.ops() if op.fn is print]:
-        given = op.args[op.kwnames.index("file") - len(op.kwnames)] if "file" in op.kwnames else None
-        if given is None or operand_type(given) == T.Exact(type(None)):
-            prepared.assume(AttrType(sys, "stdout", T.Exact(type(sys.stdout))))
-            plain = stream_of_user(None) is None and not any(_redirects(op) for _, op in graph.ops())
+    for block, op in [(block, op) for block, op in graph.ops() if op.fn is print]:
+        given = op.args[op.kwnames.index("file") - len(op.kwnames)] if "file" in op.kwnames else Const(None)
+        cls = T.cls_of(operand_type(given))
+        if cls is type(None):
+            plain = hasattr(sys, "stdout") and stream_of_user(None) is None and not _redirects(graph)
+            if plain:
+                prepared.assume(AttrType(sys, "stdout", T.Exact(type(sys.stdout))))
         else:
-            plain = writes_natively(T.cls_of(operand_type(given)))
+            plain = is_native(cls)
         if not plain:
             line = graph.line if op.pos is None else op.pos.line
             raise UnsupportedSyntax(_TO_OBJECT, graph.filename, line, graph.name, "print to a file of `io`")
+        check = Op(Const(_check_stream), [given], [Value()], (), op.pos)
+        block.ops.insert(block.ops.index(op), check)
 
 
-_TO_OBJECT = "what is printed to an object of Python's own"
+_TO_OBJECT = "what is printed to an object that Python code writes"
 
 
-def _redirects(op: Op) -> bool:
-    return op.fn in SETS_ATTRIBUTE and isinstance(op.args[0], Const) and op.args[0].value is sys
+@says(looks="0", effect=True)
+def _check_stream(file: Any) -> None:
+    global _known
+    stream = getattr(sys, "stdout", None) if file is None else file
+    if stream is None or (_known() is stream and not changed_methods(stream)):
+        return
+    if stream_of_user(file) is None:
+        _known = weakref.ref(stream)
+    else:
+        raise DerivativeError(f"{_TO_OBJECT} is not followed here; print to a file of `io`", user_position())
+
+
+_known: Callable[[], Any] = lambda: None  # noqa: E731
+"""A stream that has been asked."""
+ZERO_BY_RULE.add(_check_stream)
+
+
+def _redirects(graph: Graph) -> bool:
+    return any(
+        op.fn in SETS_ATTRIBUTE and isinstance(op.args[0], Const) and op.args[0].value is sys
+        for _, op in graph.ops()
+    )

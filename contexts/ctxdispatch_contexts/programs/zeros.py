@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch import Context
+from ctxdispatch.facts import says
 from ctxdispatch.ir.leaves import file_of, package_of
 from ctxdispatch_contexts.programs.containers import rebuild
 from ctxdispatch_contexts.programs.errors import of_library
@@ -70,7 +71,8 @@ class Zeros:
             return None
         if is_floating(value):
             return self.zero(value)
-        return self._once(value) if isinstance(value, _CONTAINERS) or layout_of(value).parameters else None
+        holds = isinstance(value, _CONTAINERS) or layout(class_of(value)).parameters
+        return self._once(value) if holds else None
 
     def _once(self, value: Any) -> Any:
         if id(value) in self._found:
@@ -96,7 +98,7 @@ class Zeros:
         if isinstance(value, _CONTAINERS):
             return rebuild(value, self._items(value))
         own = {name: self.of(part) for name, part in fields(value).items()}
-        return in_namespace(layout_of(value), own)
+        return in_namespace(layout(class_of(value)), own)
 
     def _items(self, items: Collection[Any]) -> list[Any]:
         return self.alike(items) or [self.of(item) for item in items]
@@ -162,8 +164,8 @@ def _declared(cls: type) -> frozenset[str]:
     return frozenset(field.name for field in own)
 
 
-def layout_of(value: Any) -> Layout:
-    return layout(type(value._object if type(value) is Given else value))
+def class_of(value: Any) -> type:
+    return type(value._object if type(value) is Given else value)
 
 
 def fields(value: Any) -> dict[str, Any]:
@@ -191,30 +193,47 @@ class Given:
 
     __slots__ = ("_object", "_fields")
 
-    def __init__(self, value: Any, own: dict[str, Any]) -> None:
-        self._object, self._fields = value, own
+    def __init__(self, value: Any) -> None:
+        self._object, self._fields = value, dict[str, Any]()
 
     def __getattr__(self, name: str) -> Any:
         return self._fields[name] if name in self._fields else getattr(self._object, name)
 
 
-def given(value: Any, found: dict[int, Any] | None = None) -> Any:
-    """A copy of lists, dicts and objects, not of what they hold: they may be stored to. What holds itself has
-    None there."""
-    found = {} if found is None else found
-    if not isinstance(value, _CONTAINERS) and not layout(type(value)).parameters:
+@says(result="copies 0", raises=False)
+def as_given(value: Any, found: dict[int, Any] | None = None, depth: int = 0) -> Any:
+    """A copy of the lists, dicts and objects that it leads to, which may be stored to; not of arrays and
+    numbers. What holds itself holds the copy. (As deep as there are zeros.)"""
+    cls, found = type(value), {} if found is None else found
+    if cls in _SHALLOW or is_floating(value) or depth == DEEPEST:
+        return value
+    if not isinstance(value, _CONTAINERS) and not layout(cls).parameters:
         return value
     if id(value) not in found:
-        found[id(value)] = None
-        copied = functools.partial(given, found=found)
-        if isinstance(value, dict):
-            found[id(value)] = {key: copied(item) for key, item in value.items()}
-        elif isinstance(value, _CONTAINERS):
-            found[id(value)] = rebuild(value, [*map(copied, value)])
-        else:
-            own = {name: copied(part) for name, part in fields(value).items()}
-            found[id(value)] = Given(value, own)
+        found[id(value)] = _copied(value, found, depth + 1)
     return found[id(value)]
+
+
+_SHALLOW = ATOMS | _FLOATS | {np.float64, np.ndarray}
+
+
+def _copied(value: Any, found: dict[int, Any], depth: int) -> Any:
+    if isinstance(value, dict):
+        kept = found[id(value)] = dict(value)
+        if not _SHALLOW.issuperset(map(type, kept.values())):
+            kept.update((key, as_given(item, found, depth)) for key, item in value.items())
+        return kept
+    if isinstance(value, _CONTAINERS):
+        if _SHALLOW.issuperset(map(type, value)):
+            return rebuild(value, [*value])
+        items: list[Any] = []
+        made = found[id(value)] = items if isinstance(value, list) else value
+        items += [as_given(item, found, depth) for item in value]
+        return made if isinstance(value, list) else rebuild(value, items)
+    shot = found[id(value)] = Given(value)
+    for name, part in fields(value).items():
+        shot._fields[name] = as_given(part, found, depth)
+    return shot
 
 
 def in_namespace(known: Layout, found: dict[str, Any]) -> Any:

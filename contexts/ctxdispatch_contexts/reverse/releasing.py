@@ -14,7 +14,7 @@ import numpy as np
 
 from ctxdispatch.facts import says
 from ctxdispatch_contexts.programs.containers import by_index, rebuild
-from ctxdispatch_contexts.programs.zeros import Zeros, fields, in_namespace, layout_of, zero
+from ctxdispatch_contexts.programs.zeros import Zeros, class_of, fields, in_namespace, layout, zero
 from ctxdispatch_contexts.reverse.cotangents import (
     OwnedArray,
     Partial,
@@ -133,7 +133,8 @@ def _items(entries: dict[Any, Any], primal: Any, taken: Taken) -> list[Any]:
 
 
 def _object(bar: Any, primal: Any, taken: Taken) -> Any:
-    """Its fields, and what was read of it that is no field (what a function captured)."""
+    """Its fields, and what was read of it that is no field (what a function captured). What its class has is
+    no part of it."""
     if not isinstance(bar, (Partial, SimpleNamespace)):
         return _apart(whole(bar, primal), taken)
     partial = type(bar) is Partial
@@ -142,9 +143,9 @@ def _object(bar: Any, primal: Any, taken: Taken) -> Any:
     for name, part in own.items():
         made[name] = _entry(entries.get(name), part, taken, name in owned)
     for key, cotangent in entries.items():
-        if key not in own:
+        if key not in own and not (taken is not None and hasattr(class_of(primal), str(key))):
             made[str(key)] = _entry(cotangent, getattr(primal, str(key), None), taken, key in owned)
-    return SimpleNamespace(**made) if taken is None else in_namespace(layout_of(primal), made)
+    return SimpleNamespace(**made) if taken is None else in_namespace(layout(class_of(primal)), made)
 
 
 def _partial(bar: Any, primal: Partial, taken: Taken) -> Partial:
