@@ -165,3 +165,78 @@ def test_tangents_of_what_was_given(holder, text, within):
     for _ in range(2):
         _, tangent = jvp(f, (make(POINT.copy()),), (direction,))
         np.testing.assert_allclose(tangent, differences(f, make) @ [0.3, -1.0, 0.9], rtol=1e-6)
+
+
+class Float(float):
+    pass
+
+
+class Array(np.ndarray):
+    pass
+
+
+def storing(p):
+    y = np.sum(p["w"] ** 2)
+    p["z"] = y
+    return y
+
+
+def test_what_was_not_read_has_zeros_of_its_class():
+    for _ in range(3):
+        p = {"w": POINT, "f": Float(2.0), "a": np.ones(2).view(Array), "n": {"m": [1.0, "a", np.float32(2.0)]}}
+        found = grad(storing)(p)
+        assert [*found] == ["w", "f", "a", "n"] and found["f"] == 0.0
+        assert type(found["a"]) is Array and not found["a"].any()
+        assert found["n"] == {"m": [0.0, None, 0.0]} and type(found["n"]["m"][2]) is np.float32
+
+
+def test_what_holds_itself():
+    def f(p):
+        y = np.sum(p["me"]["w"] * 2.0) * p["me"]["l"][0]
+        p["z"] = 1
+        return y
+
+    for _ in range(3):
+        p = {"w": POINT, "l": [2.0, 3.0]}
+        p["me"] = p
+        found = grad(f)(p)
+        assert [*found] == ["w", "l", "me"]
+        inner = found["me"] if found["me"] else found
+        np.testing.assert_allclose(inner["w"], 4.0)
+        np.testing.assert_allclose(inner["l"], [2.0 * POINT.sum(), 0.0])
+
+
+def test_long_chains():
+    def f(p):
+        y = np.sum(p.w**2)
+        p.u = 3.0
+        return y
+
+    for _ in range(3):
+        chain = None
+        for _ in range(100):
+            chain = Held(1.0, chain)
+        chain.w = POINT
+        np.testing.assert_allclose(grad(f)(chain).w, 2 * POINT)
+
+
+def test_what_the_class_has_is_no_part():
+    class WithDefault:
+        k = 2.0
+
+        def __init__(self):
+            self.w = POINT
+
+    def read(p):
+        return np.sum(p.w**2) * p.k
+
+    def hides(p):
+        y = read(p)
+        p.k = 3.0
+        return y * p.k
+
+    for f, times in ((read, 4.0), (hides, 12.0)):
+        for _ in range(3):
+            found = grad(f)(WithDefault())
+            assert [*vars(found)] == ["w"]
+            np.testing.assert_allclose(found.w, times * POINT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import functools
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from ctxdispatch.dispatch.context import Args
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import special
-from ctxdispatch.facts import ORDERING, fact_of, operands
+from ctxdispatch.facts import ORDERING, Fact, fact_of
 from ctxdispatch_contexts.programs.c_objects import shows
 from ctxdispatch_contexts.recording import arrays, buffers, windows
 
@@ -23,12 +24,17 @@ def all_spread(ctx: Any, callee: Any, args: Args) -> Args:
     if callee is reversed:
         return tuple([_backwards(ctx, a) for a in args])
     later = callee is builtins.iter or hasattr(callee, "__next__")
-    fact = fact_of(callee)
-    through = fact.iterates if fact is not None and fact.iterates else ALL
-    return tuple([spread(ctx, a, later) if through.has(i) else a for i, a in enumerate(args)])
+    through = _gone_through(fact_of(callee))
+    return tuple([spread(ctx, a, later) if through(i) else a for i, a in enumerate(args)])
 
 
-ALL = operands("0..")
+def _gone_through(fact: Fact | None) -> Callable[[int], bool]:
+    """Which operands, as the row says; where it says nothing, all but what is kept as it is."""
+    if fact is None:
+        return lambda i: True
+    return fact.iterates.has if fact.iterates else lambda i: not fact.keeps.has(i)
+
+
 
 
 def _backwards(ctx: Any, value: Any) -> Any:
