@@ -183,7 +183,8 @@ def storing(p):
 
 def test_what_was_not_read_has_zeros_of_its_class():
     for _ in range(3):
-        p = {"w": POINT, "f": Float(2.0), "a": np.ones(2).view(Array), "n": {"m": [1.0, "a", np.float32(2.0)]}}
+        nested = {"m": [1.0, "a", np.float32(2.0)]}
+        p = {"w": POINT, "f": Float(2.0), "a": np.ones(2).view(Array), "n": nested}
         found = grad(storing)(p)
         assert [*found] == ["w", "f", "a", "n"] and found["f"] == 0.0
         assert type(found["a"]) is Array and not found["a"].any()
