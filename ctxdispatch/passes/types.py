@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any as Anything
 
+from ctxdispatch.ir.leaves import HEAP_TYPE
 from ctxdispatch.ir.names import describe
 from ctxdispatch.ir.values import UNREAD, Operand, Value
 
@@ -360,6 +361,8 @@ def type_of(value: Anything, depth: int = 8) -> Type:
             return Known(value)
     if cls in (tuple, list) and len(value) <= MAX_ITEMS and depth:
         return _type_of_items(value, depth - 1)
+    if cls is slice and any(type(v).__flags__ & HEAP_TYPE for v in (value.start, value.stop, value.step)):
+        return Any  # an index may be given by a method of the user's
     return Known(value) if issubclass(cls, CODE) else Exact(cls)
 
 

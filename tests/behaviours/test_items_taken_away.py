@@ -123,13 +123,13 @@ def check(lines):
     np.testing.assert_allclose(tangents, wanted, atol=1e-9)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(program("list"))
 def test_lists(lines):
     check(lines)
 
 
-@settings(max_examples=60)
+@settings(max_examples=20)
 @given(program("dict"))
 def test_dicts(lines):
     check(lines)

@@ -1026,7 +1026,7 @@ group(
 )  # fmt: skip
 group(
     NATIVE, "libraries",
-    lambda: Deleted() and None, lambda: print("text", file=Written()),
+    lambda: Deleted() and None,
     lambda: Partial(key, 3)(),
     lambda: uncached(3), lambda: pickle.loads(pickle.dumps(Reduced())), finalized,
     lambda: np.vectorize(key, otypes=[float])([1.5]).tolist(), lambda: np.frompyfunc(key, 1, 1)(3),
@@ -1211,6 +1211,7 @@ STATEMENTS = {
     "without exit": lambda: failing(thing(__enter__=lambda self: mark())),
 }  # fmt: skip
 FOLLOWED |= STATEMENTS
+FOLLOWED["print to"] = lambda: print("text", file=Written())
 NATIVE["__await__"] = lambda: asyncio.run(waiting())
 
 

@@ -57,7 +57,8 @@ def test_an_error_of_the_program_is_the_same_on_every_path():
 def test_what_is_wrong_is_told(left, monkeypatch):
     """Of a path that says something else."""
 
-    def wrong(f, x):
+    def wrong(f, given):
+        x = given.value
         value, derivative = f(x), 2.0 * x
         if left == "left":
             x[0] += 1.0
@@ -81,8 +82,8 @@ def test_what_is_no_number_is_no_program():
 def test_what_is_found_is_short(monkeypatch):
     """Of a path that is wrong about sums, what is shown is one."""
 
-    def wrong(f, x):
-        value, derivative = value_and_grad(f)(x)
+    def wrong(f, given):
+        value, derivative = value_and_grad(f)(given.value)
         return value, derivative + ("sum" in f.__code__.co_names)
 
     monkeypatch.setitem(PATHS, "compiled", ("", wrong))

@@ -29,6 +29,7 @@ from ctxdispatch_contexts.forward.duals import Duals, has_form
 from ctxdispatch_contexts.forward.releasing import apart
 from ctxdispatch_contexts.forward.stores import Stores
 from ctxdispatch_contexts.forward.tangents import NONE, Shapes, numeric, zeros_block
+from ctxdispatch_contexts.programs import messages
 from ctxdispatch_contexts.programs.activity import carries, varied_values
 from ctxdispatch_contexts.programs.apart import asks_apart, test_apart
 from ctxdispatch_contexts.programs.arguments import check_value, unfit
@@ -114,7 +115,7 @@ class ForwardMode(Mode):
         prepared, own_types, own = prepare_trusting(
             source, types[:n], cells, context.ad_has_rule, stub=self.stub, frozen=self.frozen
         )
-        graph = prepared.graph
+        graph = messages.print_plainly(prepared)
         primal = {op for _, op in graph.ops()}
         test = push(graph, self, types, context, own, Leaving(prepared.read))
         snapshot("push tangents", graph)

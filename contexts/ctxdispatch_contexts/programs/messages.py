@@ -80,9 +80,9 @@ def _level(op: Op) -> int | None:
     return level if plain and type(level) is int else None
 
 
-def print_plainly(prepared: Prepared) -> None:
-    """UnsupportedSyntax where what is printed may go to an object of the user's. What the class of a stream
-    does not say is asked when it is printed to."""
+def print_plainly(prepared: Prepared) -> Graph:
+    """Its graph. UnsupportedSyntax where what is printed may go to an object of the user's. What the class of
+    a stream does not say is asked when it is printed to."""
     graph = prepared.graph
     for block, op in [(block, op) for block, op in graph.ops() if op.fn is print]:
         given = op.args[op.kwnames.index("file") - len(op.kwnames)] if "file" in op.kwnames else Const(None)
@@ -98,6 +98,7 @@ def print_plainly(prepared: Prepared) -> None:
             raise UnsupportedSyntax(_TO_OBJECT, graph.filename, line, graph.name, "print to a file of `io`")
         check = Op(Const(_check_stream), [given], [Value()], (), op.pos)
         block.ops.insert(block.ops.index(op), check)
+    return graph
 
 
 _TO_OBJECT = "what is printed to an object that Python code writes"

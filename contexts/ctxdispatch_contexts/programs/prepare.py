@@ -57,7 +57,7 @@ from ctxdispatch_contexts.programs.inlining import (
 from ctxdispatch_contexts.programs.lifting import lifted
 from ctxdispatch_contexts.programs.lookups import as_method, held_names, lookups
 from ctxdispatch_contexts.programs.managers import open_managers
-from ctxdispatch_contexts.programs.messages import leave_messages, print_plainly
+from ctxdispatch_contexts.programs.messages import leave_messages
 from ctxdispatch_contexts.programs.misfits import end_where_raised, mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
@@ -226,7 +226,6 @@ def prepare(
     prune(graph)
     snapshot("dce, prune", graph)
     keep_promises(graph, prepared.promised)
-    print_plainly(prepared)
     prepared.read |= held_names(graph)
     prepared.changes = prepared.foreign or any(sets_name(op) for _, op in graph.ops())
     if prepared.looks_at_items:

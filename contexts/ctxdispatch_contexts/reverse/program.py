@@ -24,7 +24,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
-from ctxdispatch_contexts.programs import apart
+from ctxdispatch_contexts.programs import apart, messages
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory, check_value
@@ -178,7 +178,7 @@ def differentiate(
     prepared, types, own = prepare_trusting(
         source, types, cells, has_rule, stub=mode.stub, later=mode.split
     )
-    graph = prepared.graph
+    graph = messages.print_plainly(prepared)
     wrt = [graph.params[i] for i in (range(len(types)) if mode.wrt is None else mode.wrt)]
     grows = fuse_if_large(graph, mode)
     for rewrite in BEFORE_SWEEP:
