@@ -40,13 +40,13 @@ class Argument(NamedTuple):
     x: np.ndarray
     value: Any
 
-    def gathered(self, gradient: Any) -> np.ndarray:
-        """By the three numbers."""
+    def gathered(self, gradient: Any) -> Any:
+        """By the three numbers; as text where it has another structure, which is a wrong derivative."""
         found = leaves(gradient)
         units = [leaves(self.made(e)) for e in np.eye(3)]
         given = {path: np.shape(part) for path, part in units[0].items()}
         if given != {path: np.shape(part) for path, part in found.items()}:
-            raise AssertionError(f"gradient {gradient!r} of {given}")
+            return repr(gradient)
         return np.array([sum(np.sum(found[path] * unit[path]) for path in found) for unit in units])
 
 

@@ -11,7 +11,7 @@ import pytest
 from ctxdispatch import value_and_grad
 from tests.paths import callees
 from tests.paths.hunting import Hunt, Tally, answer, hunt, told
-from tests.paths.judging import PATHS, judged
+from tests.paths.judging import PATHS, is_silent, judged
 from tests.paths.programs import Program, drawn
 from tests.paths.values import is_tame, kind, numbers, same, state
 
@@ -67,6 +67,17 @@ def test_what_is_wrong_is_told(left, monkeypatch):
     monkeypatch.setitem(PATHS, "compiled", ("", wrong))
     said = judged(program("v1 = np.sum(x * x)"))["compiled"]
     assert said.startswith(f"WRONG: {'leaves' if left == 'left' else left}")
+
+
+def test_a_gradient_of_another_structure_is_a_silent_error(monkeypatch):
+    def wrong(f, given):
+        value, found = value_and_grad(f)(given.value)
+        return value, given.gathered({**found, "b": found["a"]})
+
+    monkeypatch.setitem(PATHS, "compiled", ("", wrong))
+    given = ("v1 = given", "x = v1['a']")
+    said = judged(program(*given, result="1.0 * x[0]")._replace(given="a dict"))
+    assert said["plain"] == said["recorded"] == "right" and is_silent(said["compiled"])
 
 
 def test_steps_that_do_not_agree_say_nothing():

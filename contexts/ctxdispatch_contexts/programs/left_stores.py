@@ -56,13 +56,13 @@ def tell_stores(graph: Graph, varied: Set[Value], objects: Objects) -> None:
             ops.append(op)
             targets = _targets(op)
             sites = [s for target in targets for s in objects.of(target) if is_outside(s)]
-            put = [a for a in op.args if a in varied and a not in targets]
-            if not put or not (sites or any(isinstance(target, Const) for target in targets)):
+            given = [a for a in op.args if a in varied and a not in targets]
+            if not given or not (sites or any(isinstance(target, Const) for target in targets)):
                 continue
             if any(isinstance(operand_type(target), T.ArrayOf) for target in targets):
                 arrays.update((s, op) for s in sites if s in graph.params)
             else:
-                ops.append(_leave(op, *_numbers(graph, op, put, varied, makers)))
+                ops.append(_leave(op, *_numbers(graph, op, given, varied, makers)))
         block.ops = ops
     ends = [block for block in graph.blocks if isinstance(block.terminator, Return)] if arrays else []
     for block in ends:
@@ -118,14 +118,17 @@ def _names(op: Op) -> list[left_names.Name]:
 # -- what was given ------------------------------------------------------------------------------------------
 
 
-def keep_given(graph: Graph, wrt: Sequence[Value], objects: Objects) -> dict[Value, Value]:
-    """In place: parameters that hold others, as they are when the run begins, where it may store to what they
-    hold. Gradients have the structure of what was given. (It moves the ops of the entry: what knows their
-    places is not asked any more.)"""
+def stored_to(graph: Graph, wrt: Sequence[Value], objects: Objects) -> list[Value]:
+    """The parameters that hold others to which the graph, a primal, may store."""
     held = [p for p in wrt if carries(p.type) and not numeric(p.type)]
     stored = NOTHING.union(*[_stored_to(objects, op) for _, op in graph.ops()]) if held else NOTHING
-    changed = [p for p in held if GLOBAL in stored or not stored.isdisjoint(objects.reach(p))]
-    copies = {p: Value(f"{p.name}_given") for p in changed}
+    return [p for p in held if GLOBAL in stored or not stored.isdisjoint(objects.reach(p))]
+
+
+def keep_given(graph: Graph, stored: Sequence[Value]) -> dict[Value, Value]:
+    """In place: what these parameters hold when the run begins. Gradients have the structure of what was
+    given. (It moves the ops of the entry: what knows their places is not asked any more.)"""
+    copies = {p: Value(f"{p.name}_given") for p in stored}
     graph.entry.ops[:0] = [Op(Const(as_given), [p], [copies[p]]) for p in copies]
     return copies
 
@@ -138,4 +141,4 @@ def _stored_to(objects: Objects, op: Op) -> Sites:
     return frozenset(site for t in targets for site in objects.of(t) if is_outside(site))
 
 
-__all__ = ["keep_given", "leave", "tell_stores"]
+__all__ = ["keep_given", "leave", "stored_to", "tell_stores"]

@@ -84,11 +84,13 @@ def print_plainly(prepared: Prepared) -> Graph:
     """Its graph. UnsupportedSyntax where what is printed may go to an object of the user's. What the class of
     a stream does not say is asked when it is printed to."""
     graph = prepared.graph
-    for block, op in [(block, op) for block, op in graph.ops() if op.fn is print]:
+    prints = [(block, op) for block, op in graph.ops() if op.fn is print]
+    redirects = bool(prints) and _redirects(graph)
+    for block, op in prints:
         given = op.args[op.kwnames.index("file") - len(op.kwnames)] if "file" in op.kwnames else Const(None)
         cls = T.cls_of(operand_type(given))
         if cls is type(None):
-            plain = hasattr(sys, "stdout") and stream_of_user(None) is None and not _redirects(graph)
+            plain = hasattr(sys, "stdout") and stream_of_user(None) is None and not redirects
             if plain:
                 prepared.assume(AttrType(sys, "stdout", T.Exact(type(sys.stdout))))
         else:

@@ -35,8 +35,6 @@ def _gone_through(fact: Fact | None) -> Callable[[int], bool]:
     return fact.iterates.has if fact.iterates else lambda i: not fact.keeps.has(i)
 
 
-
-
 def _backwards(ctx: Any, value: Any) -> Any:
     if shows(type(value)) and hasattr(type(value), "__len__"):
         return _Items(ctx, value)

@@ -32,7 +32,7 @@ from ctxdispatch_contexts.programs.by_code import refuse_items_by_code
 from ctxdispatch_contexts.programs.followed import Followed, is_array, name_updates, parts, whole
 from ctxdispatch_contexts.programs.following import Stored, find_followed, stores_numbers
 from ctxdispatch_contexts.programs.kinds import out_of_sight
-from ctxdispatch_contexts.programs.left_stores import keep_given
+from ctxdispatch_contexts.programs.left_stores import keep_given, stored_to
 from ctxdispatch_contexts.programs.methods import join_methods
 from ctxdispatch_contexts.programs.mode import Mode, Program, recording
 from ctxdispatch_contexts.programs.operands import numeric
@@ -224,6 +224,7 @@ def _adjoint(
     refuse_shared_iterators(graph, active)
     join_methods(graph, active)
     looked = LostStores(graph, varied, inner=mode.within, active=active)
+    changed = stored_to(graph, wrt, looked.objects)
     mode.check_region(graph, looked.objects, varied)
     leaving.find(graph, wrt, mode.leading, varied, looked.objects, mode.may_record)
     strangers = Strangers(graph, looked.objects) if mode.may_record else None
@@ -240,7 +241,7 @@ def _adjoint(
     if not (isinstance(y, Const) or y not in active):
         adjoint.reverse()
         refuse_stale_stores(graph, looked.objects, overwritten.stores, adjoint.reads)
-    _close_sweep(adjoint, wrt, mode, y, keep_given(graph, wrt, looked.objects))
+    _close_sweep(adjoint, wrt, mode, y, keep_given(graph, changed))
     stored = [*dict.fromkeys([*followed.given, *exposed])]
     if strangers is not None and stored:
         apart.test_apart(graph, stored, strangers)
@@ -341,10 +342,8 @@ def _close_sweep(
     params = _pulled(adjoint.graph, mode) if mode.split else wrt
     inner = mode.within and not mode.shown
     out = [_finished(adjoint, p, given.get(p, p), inner=inner) if p in wrt else NONE for p in params]
-    if mode.single and not mode.split:
-        result: Operand = out[0]
-    else:
-        result = adjoint.build.call(primitives.build_tuple, *out, syntax=True)
+    alone = mode.single and not mode.split
+    result: Operand = out[0] if alone else adjoint.build.call(primitives.build_tuple, *out, syntax=True)
     if mode.value or mode.has_aux:
         result = _with_value(adjoint, y, result, mode)
     adjoint.build.ret(result)
