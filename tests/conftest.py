@@ -5,9 +5,9 @@
 `TESTS_SAMPLE=5` keeps every fifth test of the layers above the rewriter, another fifth on each CPython
 version, as what they test knows no version; of those of the rewriter every second.
 
-Of a test that has more than a dozen cases every thirtieth runs, of the rewriter every second, chosen by a
-hash of its name; where cases take seconds each, fewer: `pytest.mark.every(n)`. What takes a minute by itself
-is marked `night`, or `night(id, ..)` where these cases do.
+Of a test that has more than a dozen cases every thirtieth runs, of one that has more than three every third,
+of the rewriter every second, chosen by a hash of its name; where cases take seconds each, fewer:
+`pytest.mark.every(n)`. What takes a minute by itself is marked `night`, or `night(id, ..)` where these do.
 `TESTS_SHIFT=1` keeps others instead, so that thirty runs see nearly all. `TESTS_SAMPLE=all` runs all of them,
 and so does naming a test on the command line.
 """
@@ -56,9 +56,9 @@ def pytest_collection_modifyitems(config, items):
 def is_sampled(item, cases):
     mark, of_versions = item.get_closest_marker("every"), item.nodeid.startswith(OF_VERSIONS)
     above = item.nodeid.count("/") > 1 and not of_versions
-    many = cases[item.nodeid.partition("[")[0]] > 12
-    usual = 30 if above else 2 if of_versions else 1
-    every = mark.args[0] if mark else usual if many else 1
+    of_test = cases[item.nodeid.partition("[")[0]]
+    usual = 2 if of_versions else 1 if not above else 30 if of_test > 12 else 3
+    every = mark.args[0] if mark else usual if of_test > 3 else 1
     number = zlib.crc32(item.nodeid.encode()) + sys.version_info.minor + SHIFT
     sample = min(SAMPLE, 2) if of_versions else SAMPLE
     return not is_for_the_night(item) and number % (every * sample) == 0

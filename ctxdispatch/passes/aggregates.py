@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections import defaultdict
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from types import BuiltinFunctionType, CellType, MethodDescriptorType, SimpleNamespace
 from typing import Any, NamedTuple
@@ -81,7 +81,7 @@ def find_webs(graph: Graph) -> list[Web]:
     if not makers:
         return []
     of = _join(graph, makers)
-    if any(web.kind.cls is defaultdict for web in of.values()):
+    if any(web.kind.cls in _SUBCLASSES for web in of.values()):
         _bind_methods(graph, of)
     _sort_uses(graph, of)
     webs = list(dict.fromkeys(of.values()))
@@ -101,6 +101,8 @@ def kind_of(op: Op) -> Kind | None:
         return Kind(op.args[0].value) if is_plain(op.args[0].value) else None
     if fn is SimpleNamespace or fn is dict:
         return Kind(fn) if len(op.args) == len(op.kwnames) else None
+    if fn is OrderedDict:
+        return None if op.args else Kind(fn)
     if fn is prim.build_map:
         return Kind(dict) if all(isinstance(k, Const) and is_key(k.value) for k in op.args[::2]) else None
     if fn is defaultdict:
@@ -186,9 +188,9 @@ def _bind_methods(graph: Graph, of: dict[Value, Web]) -> None:
     used = uses(graph)
     for block, op in [*graph.ops()]:
         name = op.args[0] if op.fn is getattr and len(op.args) == 2 else None
-        if not isinstance(name, Value) or name not in of or of[name].kind.cls is not defaultdict:
+        if not isinstance(name, Value) or name not in of or of[name].kind.cls not in _SUBCLASSES:
             continue
-        method = class_attribute(defaultdict, op.args[1].value) if isinstance(op.args[1], Const) else None
+        method = class_attribute(dict, op.args[1].value) if isinstance(op.args[1], Const) else None
         calls = [reading.user for reading in used[op.result]]
         called = all(isinstance(call, Op) and call.callee is op.result for call in calls)
         if type(method) is MethodDescriptorType and called:
@@ -254,7 +256,8 @@ def _known_use(web: Web, op: Op, name: Value, used: Used) -> bool:
 REMOVES = (dict.pop, operator.delitem)
 _ASKS = (dict.setdefault, dict.get, *REMOVES)
 _TESTS = (operator.contains, prim.not_contains)
-_WITH_ITEMS = (dict, defaultdict, list)
+_SUBCLASSES = (defaultdict, OrderedDict)
+_WITH_ITEMS = (dict, *_SUBCLASSES, list)
 _WRITES = {True: (operator.setitem, prim.map_add), False: (setattr, object.__setattr__)}
 
 

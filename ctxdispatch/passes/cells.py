@@ -27,7 +27,7 @@ def open_cells(graph: Graph) -> None:
     replaced: dict[Value, Operand] = {}
     gone: set[Op] = set()
     for cell in contents.cells:
-        found = contents.of(cell)
+        found = contents.set_once(cell)
         if found is None:
             continue
         content, setter = found
@@ -59,7 +59,7 @@ class CellContents:
     def of(self, cell: Operand) -> tuple[Operand, Op] | None:
         """What a cell holds, and the op that sets it to that: the only one. None where there are others,
         where somebody else may set it, and where it holds a function that reads it, which calls itself."""
-        found = self._set_once(cell)
+        found = self.set_once(cell)
         return None if found is None or cell in self._captured(found[0]) else found
 
     def _captured(self, content: Operand) -> set[Operand]:
@@ -72,11 +72,11 @@ class CellContents:
             items = items_of(closure, self.makers) if closure is not None else None
             for cell in set(items or ()) - found:
                 found.add(cell)
-                held = self._set_once(cell)
+                held = self.set_once(cell)
                 work += [held[0]] if held is not None else []
         return found
 
-    def _set_once(self, cell: Operand) -> tuple[Operand, Op] | None:
+    def set_once(self, cell: Operand) -> tuple[Operand, Op] | None:
         maker = self.makers.get(cell)  # type: ignore[arg-type]
         if not isinstance(cell, Value) or maker is None or maker.fn is not prim.make_cell:
             return None

@@ -25,6 +25,7 @@ from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
 from ctxdispatch.passes import numpy_types, outputs, python_types
 from ctxdispatch.passes.expected import Unexpected
+from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.named_tuples import names_of
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.raising import fails, may_raise
@@ -154,7 +155,7 @@ def keeps_lists(function: Anything, args: Sequence[Type]) -> bool:
     if function in (operator.contains, prim.not_contains) and _looks_for_text(*args):
         return True
     known = fact_of(function)
-    if known is not None and known.quiet:
+    if known is not None and (known.quiet or _looks_in_vain(known, args)):
         return True
     if known is not None and known.repeats and _draws(known, args):
         return True
@@ -189,6 +190,17 @@ def _draws(row: Fact, args: Sequence[Type]) -> bool:
 
 
 _GENERATORS = (np.random.Generator, np.random.RandomState)
+
+
+def _looks_in_vain(row: Fact, args: Sequence[Type]) -> bool:
+    """It does no more than look at operands that have no methods of the user's, and no lists go by it."""
+    moves = row.stores or row.keeps or row.iterates or row.calls or row.inside or row.effect
+    looked = args if row.looks.names else row.looks.of(args)
+    quiet = all(plain(a) or (isinstance(a, Known) and type(a.value) in _FUNCTIONS) for a in looked)
+    return not moves and quiet and not any(map(holds_list, args))
+
+
+_FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)
 
 
 def _takes_away(row: Fact) -> bool:

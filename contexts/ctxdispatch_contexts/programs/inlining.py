@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import builtins
 import dis
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Sequence
 from types import CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,8 +34,8 @@ from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.changes import changed_objects
 from ctxdispatch_contexts.programs.closures import code_entry, refuse_assigned
-from ctxdispatch_contexts.programs.containers import DISPLAYS
 from ctxdispatch_contexts.programs.derived import Chain, Maker, apply_makers, with_defaults
+from ctxdispatch_contexts.programs.descending import Given, calls_around, types_of
 from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.entry_table import entry_function
 from ctxdispatch_contexts.programs.errors import OWN_FILES, DerivativeError, Refusal
@@ -73,16 +73,6 @@ def _changes_function(op: Op) -> bool:
     return op.args[1].value in ("__defaults__", "__kwdefaults__", "__code__")
 
 
-class Given(NamedTuple):
-    """Of which types the arguments of a call of this code are, and what those that the program makes of
-    others are made of; what its parameters are."""
-
-    code: CodeType
-    types: tuple[T.Type, ...]
-    inside: frozenset[Value] = frozenset()
-    params: tuple[Operand, ...] = ()
-
-
 class Opened(NamedTuple):
     """The graph of what a call calls, what its parameters and cells are, and with what it is called."""
 
@@ -101,7 +91,7 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     opened = open_function(prepared, block, op, target)
     if opened is None:
         refuse_assigned(target.function.__code__, op.pos)  # before the program has changed anything
-        around = _calls_around(prepared, op, target.function.__code__)
+        around = calls_around(prepared, op, target.function.__code__)
         return block if around and make_alike(prepared, block, op, target, around[-1].params) else None
     return _splice_opened(prepared, block, op, opened)
 
@@ -111,7 +101,7 @@ def open_function(
 ) -> Opened | None:
     """`ends`: a generator that is resumed until it ends."""
     function, code = target.function, target.function.__code__
-    given = types_of(prepared, op, code, [*target.first, *op.args])
+    given = types_of(prepared, op, code, [*target.first, *op.args], function)
     if given is None:
         return None
     try:
@@ -140,58 +130,6 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
         graph = as_list(graph)
         prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given))
-
-
-MAX_CALLS = 64
-"""So often functions are inlined into themselves in one program."""
-
-
-def types_of(prepared: Prepared, op: Op, code: CodeType, args: Sequence[Operand]) -> Given | None:
-    """With what a call is opened. None for a function in itself, unless it goes down a tree: it is given a
-    part of what it was given before, of which the type is a part, too."""
-    inside = frozenset(value for a in args for value in _inside(a, prepared.maker))
-    given = Given(code, tuple([T.widen(operand_type(a)) for a in args]), inside)
-    before = _calls_around(prepared, op, code)
-    if not before and code is prepared.graph.code:
-        before = [Given(code, tuple([T.widen(operand_type(p)) for p in prepared.graph.params]))]
-    if not before or code.co_name in _COMPREHENSIONS:  # what is around it is in itself, or not
-        return given
-    prepared.descents += 1
-    descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
-    descends = descends or not before[-1].inside.isdisjoint(args)  # type: ignore[arg-type]
-    return given if descends and prepared.descents <= MAX_CALLS else None
-
-
-def _calls_around(prepared: Prepared, op: Op, code: CodeType) -> list[Given]:
-    return [each for each in prepared.chain.get(op, ()) if type(each) is Given and each.code is code]
-
-
-_COMPREHENSIONS = ("<listcomp>", "<genexpr>", "<dictcomp>", "<setcomp>")
-
-
-def _inside(operand: Operand, makers: Mapping[Value, Op]) -> Iterator[Value]:
-    """The parts of a tuple, list or dict that the program makes, at any depth."""
-    op = makers.get(operand)  # type: ignore[arg-type]
-    for part in op.args if op is not None and op.fn in DISPLAYS else ():
-        if isinstance(part, Value):
-            yield part
-            yield from _inside(part, makers)
-
-
-def _parts(type_: T.Type) -> Iterator[T.Type]:
-    """The types of what a value of this type holds, at any depth."""
-    inside: Sequence[T.Type | None] = ()
-    match type_:
-        case T.TupleOf(items):
-            inside = items
-        case T.Held(_, fields, item):
-            inside = [*(of for _, of in fields), item]
-        case T.ListOf(item):
-            inside = [item]
-    for part in inside:
-        if part is not None and part is not T.Any:
-            yield T.widen(part)
-            yield from _parts(part)
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
@@ -252,7 +190,7 @@ def open_made(
     prepared: Prepared, block: Block, op: Op, making: Op, *, ends: bool = False
 ) -> Opened | None:
     namespace, code, defaults, kwdefaults, _, closure = parts_of(making)
-    given = types_of(prepared, op, code, op.args)
+    given = types_of(prepared, op, code, [op.callee, *op.args])
     if given is None:
         return None
     items, named = items_of(defaults, prepared.maker), _known_dict(kwdefaults)

@@ -19,12 +19,13 @@ from types import FunctionType
 from typing import Any, NamedTuple
 
 from ctxdispatch.ir import primitives
-from ctxdispatch.ir.analysis import IrreducibleError, Loop, loops
+from ctxdispatch.ir.analysis import IrreducibleError, Loop, dominators, loops
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.rewrite import copy_blocks, definitions, substitute_in, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.aggregates import kind_of
 from ctxdispatch.passes.container_types import by_position
 from ctxdispatch.passes.held import loses
 from ctxdispatch.passes.types import operand_type
@@ -60,7 +61,7 @@ def unroll(graph: Graph, chain: dict[Op, Any], clashes: Container[Value] | None 
         loop = finder.forest.header_of(header)
         items = None if loop is None else _worth_copies(finder, header, loop, clashes)
         if loop is not None and items is not None:
-            _unroll(graph, header, loop, items, chain)
+            _unroll(graph, finder.region(header, loop), items, chain)
             return True
     return False
 
@@ -69,18 +70,19 @@ def _worth_copies(
     finder: _Finder, header: Block, loop: Loop, clashes: Container[Value] | None
 ) -> _Items | None:
     """The items of the loop, whose iterators are gone from the graph then."""
-    if any(block is not header for block, _ in loop.exits()):
+    region = finder.region(header, loop)
+    if len({edge.target for edge in _leaving(region)}) > 1:
         return None
     finder.iterators = []
     items = finder.of(header.terminator.iterator)  # type: ignore[union-attr]
     if items is None or items.count is None or items.count > MAX_ITEMS:
         return None
-    ops = [op for block in loop.blocks for op in block.ops]
+    ops = [op for block in region for op in block.ops]
     inside = any(finder.home[op.result] in loop.blocks for op in finder.iterators)
     if inside or items.count * len(ops) > MAX_OPS:
         return None
     alone = items.count < 2 and not items.lists
-    worth = alone or _vary(items.types) or any(map(_picks, ops)) or _puts_functions(ops)
+    worth = alone or _vary(items.types) or any(_picks(op, finder) for op in ops) or _puts_functions(ops)
     if not (worth or _grows(header, loop, ops, clashes)):
         return None
     if any(finder.around(op) is not loop.parent for op in finder.iterators):
@@ -134,13 +136,14 @@ def _is_another(carried: Value, maker: Op, clashes: Container[Value] | None) -> 
     return joins and any(isinstance(operand_type(a), T.TupleOf) for a in maker.args)
 
 
-def _picks(op: Op) -> bool:
+def _picks(op: Op, finder: _Finder) -> bool:
     """It takes one of several things of different types, or puts one into a dict, by a key it would know."""
     if len(op.args) < 2 or isinstance(operand_type(op.args[1]), T.Known):
         return False
-    owner = operand_type(op.args[0])
-    if op.fn in (dict.setdefault, operator.setitem, primitives.map_add) and T.cls_of(owner) is dict:
-        return True
+    owner, made = operand_type(op.args[0]), finder.makers.get(op.args[0])  # type: ignore[arg-type]
+    if op.fn in (dict.setdefault, operator.setitem, primitives.map_add):
+        kind = None if made is None else kind_of(made)
+        return T.cls_of(owner) is dict or (kind is not None and issubclass(kind.cls, dict))
     if op.fn is builtins.setattr:
         return T.cls_of(owner) is not None
     if op.fn not in (operator.getitem, builtins.getattr) or len(op.args) != 2:
@@ -155,17 +158,27 @@ class _Finder:
     """What the loop goes through, and the iterators that are made for it alone."""
 
     def __init__(self, graph: Graph) -> None:
-        self.home, self.uses = definitions(graph), uses(graph)
+        self.graph, self.home, self.uses = graph, definitions(graph), uses(graph)
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
         self.iterators: list[Op] = []
-        self.forest = loops(graph)
+        self.tree = dominators(graph)
+        self.forest = loops(graph, self.tree)
+
+    def region(self, header: Block, loop: Loop) -> list[Block]:
+        """The loop, and what its rounds alone lead to, where they raise, return, or act before a `break`."""
+        body = header.terminator.body.target  # type: ignore[union-attr]
+        return [header] if body is header else [header, *(
+            b for b in self.graph.blocks
+            if (b in loop.blocks and b is not header) or (b in self.tree and self.tree.dominates(body, b))
+        )]  # fmt: skip
 
     def around(self, op: Op) -> Loop | None:
         return self.forest.loop_of.get(self.home[op.result])
 
     def of(self, source: Operand) -> _Items | None:
         if isinstance(source, Const):
-            return _written([*map(Const, source.value)]) if type(source.value) in (tuple, range) else None
+            known = type(source.value) in (tuple, range, str)
+            return _written([*map(Const, source.value[: MAX_ITEMS + 1])]) if known else None
         made, alone = self.makers.get(source), len(self.uses[source]) == 1  # type: ignore[arg-type,index]
         fn = made.fn if made is not None and hashable(made.fn) else None
         if made is not None and (fn is primitives.build_tuple or (fn is primitives.build_list and alone)):
@@ -279,10 +292,13 @@ def _of_items(source: Operand, type_: T.Held) -> _Items:
     return _zipped(_of_keys(source, type_), _of_values(source, type_))
 
 
-def _unroll(graph: Graph, header: Block, loop: Loop, items: _Items, chain: dict[Op, Any]) -> None:
-    region = [header, *(b for b in graph.blocks if b in loop.blocks and b is not header)]
-    outside = [b for b in graph.blocks if b not in loop.blocks]
-    after, live = _leave(graph, header, outside)
+def _leaving(region: Sequence[Block]) -> list[Edge]:
+    return [edge for block in region for edge in block.edges() if edge.target not in region]
+
+
+def _unroll(graph: Graph, region: Sequence[Block], items: _Items, chain: dict[Op, Any]) -> None:
+    header, outside = region[0], [b for b in graph.blocks if b not in region]
+    _leave(graph, region, outside)
     entering, into = outside, header
     assert items.count is not None
     for i in range(items.count + 1):
@@ -290,30 +306,31 @@ def _unroll(graph: Graph, header: Block, loop: Loop, items: _Items, chain: dict[
         for old, new in zip(region, copy.blocks, strict=False):
             chain.update((b, chain[a]) for a, b in zip(old.ops, new.ops, strict=True) if a in chain)
         head = copy.blocks[0]
-        exit = Edge(after, [copy.values[v] for v in live])
+        assert isinstance(head.terminator, Iterate)
+        exit = head.terminator.exit
         if i == items.count:
-            assert head.terminator is not None
             head.terminator, taking = Jump(exit, head.terminator.pos), []
         else:
             taking = _enter(head, exit, items, Const(i), gives_up())
         _append(graph, [*copy.blocks, *taking])
         _redirect(entering, into, head)
         entering, into = copy.blocks, head
-    graph.blocks = [b for b in graph.blocks if b not in loop.blocks]
+    graph.blocks = [b for b in graph.blocks if b not in region]
 
 
-def _leave(graph: Graph, header: Block, outside: Sequence[Block]) -> tuple[Block, list[Value]]:
-    """A block where the loop's copies meet when they leave, and the header's values that it gets."""
-    terminator = header.terminator
-    assert isinstance(terminator, Iterate)
+def _leave(graph: Graph, region: Sequence[Block], outside: Sequence[Block]) -> None:
+    """A block where the loop's copies meet when they leave: it gets what the header has, and what goes on."""
+    header, exits = region[0], _leaving(region)
     live = [*header.params, *(r for op in header.ops for r in op.results)]
-    after = Block(f"b{len(graph.blocks)}")
-    after.params = [Value(v.name, v.type) for v in live]
-    after.terminator = Jump(Edge(terminator.exit.target, list(terminator.exit.args)), terminator.pos)
-    for block in [*outside, after]:
-        substitute_in(block, dict(zip(live, after.params, strict=True)))
+    after, handed = Block(f"b{len(graph.blocks)}"), [Value(p.name) for p in exits[0].target.params]
+    assert header.terminator is not None
+    after.terminator = Jump(Edge(exits[0].target, list(handed)), header.terminator.pos)
+    after.params = [*(Value(v.name, v.type) for v in live), *handed]
+    for block in outside:
+        substitute_in(block, dict(zip(live, after.params)))  # type: ignore[call-overload]
     graph.blocks.append(after)
-    return after, live
+    for edge in exits:
+        edge.target, edge.args = after, [*live, *edge.args]
 
 
 def _enter(head: Block, exit: Edge, items: _Items, index: Operand, given_up: bool = False) -> list[Block]:
