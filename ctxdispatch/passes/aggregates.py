@@ -190,13 +190,18 @@ def _bind_methods(graph: Graph, of: dict[Value, Web]) -> None:
         name = op.args[0] if op.fn is getattr and len(op.args) == 2 else None
         if not isinstance(name, Value) or name not in of or of[name].kind.cls not in _SUBCLASSES:
             continue
-        method = class_attribute(dict, op.args[1].value) if isinstance(op.args[1], Const) else None
+        asked = op.args[1].value if isinstance(op.args[1], Const) else None
+        method = class_attribute(of[name].kind.cls, asked) if type(asked) is str else None
+        method = _AS_OF_DICTS.get(method, method) if hashable(method) else None
         calls = [reading.user for reading in used[op.result]]
         called = all(isinstance(call, Op) and call.callee is op.result for call in calls)
         if type(method) is MethodDescriptorType and called:
             for call in calls:
                 call.callee, call.args = Const(method), [name, *call.args]  # type: ignore[union-attr]
             block.ops.remove(op)
+
+
+_AS_OF_DICTS = {vars(OrderedDict)[n]: vars(dict)[n] for n in ("keys", "values", "items", "pop", "setdefault")}
 
 
 def _sort_uses(graph: Graph, of: dict[Value, Web]) -> None:

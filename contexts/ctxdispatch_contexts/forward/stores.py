@@ -201,6 +201,8 @@ class Stores:
             return False  # it is differentiated as a call
         if not self._follows(op) or (self.lost.put_under_name(op, target) and self.lost.lost(op)):
             return True
+        if any(isinstance(s, Op) and self.lost.objects.makes_entry(s) for s in self.lost.objects.of(target)):
+            return True  # the dict's tangent has no such entry
         stored = any(a in self.varied for a in op.args[1:])
         return stored and not self._is_followed(op, target)
 

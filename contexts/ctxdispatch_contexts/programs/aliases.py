@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable, Iterator
-from itertools import compress, count
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -27,6 +26,7 @@ from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
+from ctxdispatch_contexts.programs.bits import numbers_in
 from ctxdispatch_contexts.programs.containers import CONTAINERS, copies_items
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
@@ -118,13 +118,13 @@ class Objects:
             self._sites.append(site)
             self._held.append(0)
             self._looks_at.append(0)
-            if isinstance(site, Op) and len(site.results) == 1 and _is_of_numbers(site.results[0]):
+            if isinstance(site, Op) and len(site.results) == 1 and _is_ofnumbers_in(site.results[0]):
                 self._arrays |= 1 << self._number[site]
         return 1 << self._number[site]
 
     def _sets(self, bits: int) -> Sites:
         if bits not in self._named:
-            self._named[bits] = frozenset(self._sites[i] for i in _numbers(bits))
+            self._named[bits] = frozenset(self._sites[i] for i in numbers_in(bits))
         return self._named[bits]
 
     def _bits(self, operand: Operand) -> int:
@@ -141,7 +141,7 @@ class Objects:
         while ahead:
             found |= ahead
             next_ = 0
-            for i in _numbers(ahead):
+            for i in numbers_in(ahead):
                 next_ |= self._held[i] | self._looks_at[i]
             ahead = next_ & ~found
         self._reach[start] = self._holding, found
@@ -152,7 +152,7 @@ class Objects:
         holding, found = self._in.get(bits, (-1, 0))
         if holding == self._holding:
             return found
-        for i in _numbers(bits):
+        for i in numbers_in(bits):
             found |= self._held[i]
         self._in[bits] = self._holding, found
         return found
@@ -180,7 +180,7 @@ class Objects:
         self._holding += 1
 
     def _hold(self, holders: int, bits: int) -> None:
-        for i in _numbers(holders & ~self._arrays):
+        for i in numbers_in(holders & ~self._arrays):
             if bits & ~self._held[i]:
                 self._held[i] |= bits
                 self._grow()
@@ -263,7 +263,7 @@ class Objects:
             return
         given = self._bits(op.args[0]) if cls in (None, np.ndarray) else 0
         if cls is not np.ndarray:
-            given |= self._items(op.args[0])
+            given |= self._items(op.args[0]) | self._entry_made(op)
         if isinstance(op.args[0], Const) and is_code(op.args[0].value):
             given |= self._global  # of a module, class or function
         if fn is getattr and names_dict(op.args[1]):
@@ -276,6 +276,15 @@ class Objects:
             given |= self._bit(op)  # a part of a sequence; the list of `a, *b = ..`
             self._hold(self._bit(op), self._items(op.args[0]))
         self._give(op, given)
+
+    def makes_entry(self, op: Op) -> bool:
+        """Reading one makes it, in a dict of a class with `__missing__` that has none."""
+        return op.fn is operator.getitem and any(map(_makes_entries, self.of(op.args[0])))
+
+    def _entry_made(self, op: Op) -> int:
+        made = self._bit(op) if self.makes_entry(op) else 0
+        self._hold(self._bits(op.args[0]) | made, made)  # what it holds itself is not known either
+        return made
 
     def _view(self, op: Op) -> None:
         """A function of NumPy: a new array or a view, or a list of such."""
@@ -304,27 +313,17 @@ class Objects:
             self._raise(result, bits)
 
 
-def _is_of_numbers(value: Value) -> bool:
+def _makes_entries(site: Any) -> bool:
+    """A dict that is made here, as far as is known, of such a class."""
+    if not isinstance(site, Op) or len(site.results) != 1:
+        return False
+    made = site.fn if issubclass(type(site.fn), type) else T.cls_of(operand_type(site.result))
+    return made is None or hasattr(made, "__missing__")
+
+
+def _is_ofnumbers_in(value: Value) -> bool:
     """An array that holds no objects."""
     return isinstance(value.type, T.ArrayOf) and value.type.dtype.kind != "O"
-
-
-def _numbers(bits: int) -> Iterator[int]:
-    """Of the bits that are set: found one by one, or, where they lie close, all in one pass."""
-    if bits.bit_count() * CLOSE < bits.bit_length():
-        return _one_by_one(bits)
-    return compress(count(), f"{bits:b}"[::-1].encode().translate(DIGITS))
-
-
-CLOSE = 8
-DIGITS = bytes.maketrans(b"01", b"\0\1")
-
-
-def _one_by_one(bits: int) -> Iterator[int]:
-    while bits:
-        lowest = bits & -bits
-        yield lowest.bit_length() - 1
-        bits ^= lowest
 
 
 def _makes_array(op: Op, fact: Fact) -> bool:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.lift import is_generator
-from ctxdispatch.facts import ORDERING
+from ctxdispatch.facts import ORDERING, says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.rewrite import clone
@@ -30,6 +30,7 @@ from ctxdispatch.passes.inline import BindError, bind, emit_before, inline_call
 from ctxdispatch.passes.resolve import rests_on_held
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives import lowerings
+from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.aliases import NOTHING, Objects
 from ctxdispatch_contexts.programs.assigned import assigned_free, relied_on, relied_on_of_objects
 from ctxdispatch_contexts.programs.changes import changed_objects
@@ -86,13 +87,13 @@ def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | 
     """Inline a function that exists already; the result is the block after the call."""
     if not _is_consumed(prepared, op, target.function.__code__):
         return None
-    if target.function in (lowerings.map_, lowerings.filter_):
-        prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
     opened = open_function(prepared, block, op, target)
     if opened is None:
         refuse_assigned(target.function.__code__, op.pos)  # before the program has changed anything
         around = calls_around(prepared, op, target.function.__code__)
         return block if around and make_alike(prepared, block, op, target, around[-1].params) else None
+    if target.function in (lowerings.map_, lowerings.filter_):
+        _note_looks(prepared, op)
     return _splice_opened(prepared, block, op, opened)
 
 
@@ -128,7 +129,7 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
     graph, args, cells, given = opened
     if is_generator(given.code):
         graph = as_list(graph)
-        prepared.looks_at_items |= _looks(prepared, _eager_consumer(op, prepared.graph))
+        _note_looks(prepared, op)
     return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given))
 
 
@@ -303,13 +304,35 @@ def call_method_made(prepared: Prepared, op: Op, chain: Chain, method: Target) -
     return True
 
 
+def _note_looks(prepared: Prepared, op: Op) -> None:
+    """Of what takes the items of `op`, which are all made beforehand."""
+    if not _looks(prepared, _eager_consumer(op, prepared.graph)):
+        return
+    prepared.looks_at_items = True
+    for block in prepared.graph.blocks:
+        for taker in [other for other in block.ops if op.result in other.args]:
+            others = [a for a in taker.args if a is not op.result and _may_change(a)]
+            block.ops.insert(block.ops.index(taker), Op(Const(look_besides), others, [], (), op.pos))
+
+
+@says()
+def look_besides(*operands: Any) -> None:
+    """Stands where something begins to look at items, and at these."""
+
+
+ZERO_BY_RULE.add(look_besides)
+
+
 def refuse_items_changed(graph: Graph) -> None:
-    """`sum` adds each item before the next is made: where the program changes some of them, a list of all may
-    hold one that has changed since."""
+    """`sum` adds each item before the next is made: where the program changes some of them, or what they are
+    added to, a list of all may hold one that has changed since."""
     objects = Objects(graph)
     ops = [op for _, op in graph.ops()]
     appends = [op for op in ops if op.fn is primitives.list_append]
-    items = NOTHING.union(*[objects.of(op.args[1]) for op in appends if _may_change(op.args[1])])
+    looked = [op.args[1] for op in appends] + [a for op in ops if op.fn is look_besides for a in op.args]
+    items = NOTHING.union(*[objects.of(a) for a in looked if _may_change(a)])
+    for block in graph.blocks:
+        block.ops = [op for op in block.ops if op.fn is not look_besides]
     if any(items & changed_objects(objects, op) for op in ops if op.fn is not primitives.list_append):
         raise UnsupportedSyntax("items that change", graph.filename, graph.line, graph.name)
 

@@ -23,7 +23,7 @@ from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.facts import BINARY, COMPARISONS, UNARY, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
-from ctxdispatch.ir.leaves import package_of
+from ctxdispatch.ir.leaves import of_installed, package_of
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
@@ -93,14 +93,15 @@ def construct(prepared: Any, block: Block, op: Op) -> bool:
     return False
 
 
-def is_neighbour(op: Op, graph: Graph) -> bool:
-    """A class of the program's own package: its objects may be given what varies later. What `with` enters
-    is all seen, or nothing of it."""
+def may_be_given(op: Op, graph: Graph) -> bool:
+    """Its objects may be given what varies later: a class of the user's, or of the program's own package.
+    What `with` enters is all seen, or nothing of it."""
     cls, space = op.fn, graph.namespace or {}
     if not issubclass(type(cls), type):
         return False
     own = str(space.get("__name__", "")).partition(".")[0]
-    return package_of(cls) == own or (fact_of(cls) is None and _is_entered(op.result, graph))
+    of_user = package_of(cls) == own or not of_installed(cls)
+    return of_user or (fact_of(cls) is None and _is_entered(op.result, graph))
 
 
 def _is_entered(value: Value, graph: Graph) -> bool:

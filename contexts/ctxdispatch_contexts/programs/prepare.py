@@ -61,8 +61,8 @@ from ctxdispatch_contexts.programs.messages import leave_messages
 from ctxdispatch_contexts.programs.misfits import end_where_raised, mark_misfits
 from ctxdispatch_contexts.programs.objects import (
     construct,
-    is_neighbour,
     iterate_by_code,
+    may_be_given,
     method_of_operator,
     open_partial,
     open_wrapper,
@@ -347,7 +347,7 @@ def _rewrite(
         return inline_made(prepared, block, op, made[op.callee])
     if open_arguments(prepared.graph, block, op) or _call_derivative(prepared, block, op):
         return block
-    if (may_carry(op.args) or is_neighbour(op, prepared.graph)) and construct(prepared, block, op):
+    if (may_carry(op.args) or may_be_given(op, prepared.graph)) and construct(prepared, block, op):
         return block
     if may_carry(op.args) and (iterate_by_code(prepared, block, op) or set_by_code(prepared, op)):
         return block

@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence, Set
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.ir.graph import Graph, Op
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.guards import CodeIs
 from ctxdispatch.passes.held import has_held, with_unset, without_held
 from ctxdispatch.passes.infer import Variable
 from ctxdispatch.passes.resolve import rests_on_held
+from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.assigned import (
     Holder,
     assigned_in,
@@ -43,6 +46,10 @@ def prepare_trusting(
         unknown = found.foreign and (any(map(has_held, types)) or rests_on_held(found.guards.values()))
         meets = held and may_meet(types, found.settled())
         if changing == untrusted and not unknown and not meets:
+            turned = [op for op in graph.entry.ops if op.fn is np.asarray and own is not None]
+            lists = {op.result for op in turned if T.cls_of(operand_type(op.args[0])) in (list, tuple)}
+            if own is not None and not lists.isdisjoint(own.args):
+                own = None  # the arrays are made of lists here: more is known of such a call
             return found, [with_unset(t, found.unset) for t in types], own
         untrusted = changing
         held = held and not (meets or found.foreign)

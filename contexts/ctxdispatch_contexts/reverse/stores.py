@@ -285,6 +285,8 @@ class LostStores:
         found = []
         for _, op in self.graph.ops():
             targets = op.args[:1] if op.fn is primitives.cell_set else changed(op)
+            if self.objects.makes_entry(op):
+                found.append((op, frozenset((op,))))
             if targets or runs_python(op):
                 given = [self.objects.reach(a) for a in op.operands() if a not in targets]
                 found.append((op, self.objects.loose(frozenset().union(*given))))
