@@ -199,9 +199,17 @@ def _forward_unpack(folder: _Folder, op: Op) -> list[Operand] | None:
 
 
 def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
-    """tuple(t) is t."""
+    """tuple(t) is t; tuple(range(2)) is (0, 1)."""
     alike = len(op.args) == 1 and isinstance(operand_type(op.args[0]), TupleOf)
-    return [op.args[0]] if alike else None
+    made = folder.maker.get(op.args[0]) if len(op.args) == 1 and isinstance(op.args[0], Value) else None
+    if made is None or made.fn is not range or not all(isinstance(a, Const) for a in made.args):
+        return [op.args[0]] if alike else None
+    bounds = [a.value for a in made.args]  # type: ignore[union-attr]
+    small = all(type(b) is int for b in bounds) and len(range(*bounds)) <= MAX_KNOWN
+    return [Const(tuple(range(*bounds)))] if small else None
+
+
+MAX_KNOWN = 16
 
 
 def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:

@@ -1280,6 +1280,29 @@ def _(draw):
     return (array(draw, (3,)), array(draw, shape_of(draw))), {}
 
 
+@case(np.polyadd)
+@case(np.polysub)
+def _(draw):
+    n = draw(st.integers(1, 4))
+    return (array(draw, (3,)), array(draw, (n,))), {}
+
+
+@case(np.polymul)
+def _(draw):
+    return (array(draw, (3,), 0.5, 2), array(draw, (2,), 0.5, 2)), {}
+
+
+@case(np.polyder)
+def _(draw):
+    return (array(draw, (4,)),), draw(st.sampled_from([{}, {"m": 0}, {"m": 2}, {"m": 5}]))
+
+
+@case(np.polyint)
+def _(draw):
+    k = draw(st.sampled_from([{}, {"m": 2, "k": 1.5}, {"k": [0.5]}, {"m": 2, "k": np.array([1.0, 2.0])}]))
+    return (array(draw, (3,)),), k
+
+
 @case(np.gradient)
 def _(draw):
     steps = [

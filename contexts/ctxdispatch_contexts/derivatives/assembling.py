@@ -82,11 +82,13 @@ def joined(self, key):
     the axes of an array of fewer dimensions go.
     """
     items = key if isinstance(key, tuple) else (key,)
-    axis, ndim, start = self.axis, self.ndmin, self.trans1d
+    axis, ndim, start = (-1, 2, 0) if type(self) is type(np.c_) else (0, 1, -1)
+    if self is not np.r_ and self is not np.c_:  # it has other numbers
+        raise no_derivative("an object like r_ of your own", "join arrays by `np.concatenate`")
     if isinstance(items[0], str):
         axis, ndim, start = directed(items[0], axis, ndim, start)
         items = items[1:]
-    pieces = [expanded(item, int(ndim), int(start)) for item in items]
+    pieces = tuple([expanded(item, ndim, start) for item in items])
     dtype = np.result_type(*[kind(item, p) for item, p in zip(items, pieces, strict=True)])
     return np.concatenate([p.astype(dtype) for p in pieces], axis)
 
@@ -100,7 +102,8 @@ def directed(text, axis, ndim, start):
 
 def kind(item, piece):
     """What counts for the dtype of the result: numbers of Python's own do not widen it."""
-    return item if type(item) in (bool, int, float, complex) else piece.dtype
+    plain = isinstance(item, (bool, int, float, complex)) and not isinstance(item, np.generic)
+    return item if plain else piece.dtype
 
 
 def expanded(item, ndim, start):

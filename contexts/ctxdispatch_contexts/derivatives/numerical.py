@@ -6,6 +6,7 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
 from ctxdispatch_contexts.derivatives.statistics import axis_index
+from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
@@ -105,6 +106,71 @@ def polyval(p, x):
     return y
 
 
+@lower(np.polyadd)
+def polyadd(a1, a2):
+    if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
+        return np.poly1d(np.polyadd(np.asarray(a1), np.asarray(a2)))
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    return longer(a1, len(a2)) + longer(a2, len(a1))
+
+
+@lower(np.polysub)
+def polysub(a1, a2):
+    if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
+        return np.poly1d(np.polysub(np.asarray(a1), np.asarray(a2)))
+    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
+    return longer(a1, len(a2)) - longer(a2, len(a1))
+
+
+def longer(p, n):
+    """With zeros before, as the coefficients of the highest powers."""
+    return p if len(p) >= n else np.concatenate((np.zeros(n - len(p), p.dtype), p))
+
+
+@lower(np.polymul)
+def polymul(a1, a2):
+    if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
+        return np.poly1d(np.polymul(np.asarray(a1), np.asarray(a2)))
+    return np.convolve(led(np.atleast_1d(a1)), led(np.atleast_1d(a2)))
+
+
+def led(p):
+    """NumPy takes away the zeros it begins with, and with them what the result's first coefficients are made
+    of: of a length that a derivative by them would change."""
+    if len(p) > 1 and p[0] == 0:
+        raise no_derivative("coefficients that begin with zeros", "use `np.convolve`, or drop them before")
+    return p
+
+
+@lower(np.polyder)
+def polyder(p, m=1):
+    if isinstance(p, np.poly1d):
+        return np.poly1d(np.polyder(np.asarray(p), m))
+    p, m = np.asarray(p), int(m)
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    for _ in range(m):
+        p = p[:-1] * np.arange(len(p) - 1, 0, -1)
+    return p
+
+
+@lower(np.polyint)
+def polyint(p, m=1, k=None):
+    if isinstance(p, np.poly1d):
+        return np.poly1d(np.polyint(np.asarray(p), m, k))
+    p, m = np.asarray(p), int(m)
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    constants = np.zeros(m) if k is None else np.atleast_1d(k)
+    if len(constants) == 1 and m > 1:
+        constants = constants[0] * np.ones(m)
+    if len(constants) < m:
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or >m.")
+    for i in range(m):
+        p = np.concatenate((p / np.arange(len(p), 0, -1), constants[i : i + 1]))
+    return p
+
+
 @lower(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
     if edge_order > 2:
@@ -115,8 +181,9 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     steps = varargs * len(axes) if one else varargs or (1.0,) * len(axes)
     if len(steps) != len(axes):
         raise TypeError("invalid number of arguments")
-    slopes = [slope(f, step, axis_index(i, f.ndim), edge_order) for step, i in zip(steps, axes)]
-    return slopes[0] if len(slopes) == 1 else tuple(slopes)
+    if len(axes) == 1:
+        return slope(f, steps[0], axis_index(axes[0], f.ndim), edge_order)
+    return tuple([slope(f, step, axis_index(i, f.ndim), edge_order) for step, i in zip(steps, axes)])
 
 
 def slope(f, step, axis, edge_order):

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -97,6 +99,8 @@ def taken_by(function: Any, names: tuple[str, ...]) -> int | None:
             return None
         new, init, own = class_attribute(function, "__new__"), class_attribute(function, "__init__"), 1
         function = init if new is object.__new__ else getattr(new, "__func__", None)
+    if type(function) is np.ufunc:
+        return None if names else function.nin
     if type(function) is not FunctionType or function.__code__.co_flags & inspect.CO_VARARGS:
         return None
     code = function.__code__
