@@ -311,11 +311,12 @@ class Graph:
     `namespace` is the `__globals__` that the function's global names mean; `code` the code object it was
     lifted from, or None for a generated one. With a `pool`, constants that may lead anywhere are read from
     that (`bytecode.pool`), by way of the cell `pool_cell`. `frame` is there in frame form (`ir.frames`) only.
+    `lengths`: of parameters that are arrays of one dimension, where a program is for just that length.
     """
 
     __slots__ = (
         "name", "blocks", "cells", "cellnames", "signature", "namespace", "code", "filename", "line",
-        "pool", "pool_cell", "trap", "frame",
+        "pool", "pool_cell", "trap", "frame", "lengths",
     )  # fmt: skip
 
     def __init__(
@@ -337,6 +338,7 @@ class Graph:
         self.code = code
         self.filename = filename
         self.line = line
+        self.lengths: dict[Value, int] = {}
         self.pool: Any = None
         self.pool_cell: Value | None = None
         self.trap: Trap | None = None

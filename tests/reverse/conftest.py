@@ -7,11 +7,11 @@ from ctxdispatch_contexts.programs.entry import Entry
 def tried(monkeypatch):
     """The sources of which a program was to be made."""
     seen = []
-    differentiated = Entry._differentiated
+    differentiated = Entry.differentiated
 
     def noted(self, types, *mode):
         seen.append(self.source)
         return differentiated(self, types, *mode)
 
-    monkeypatch.setattr(Entry, "_differentiated", noted)
+    monkeypatch.setattr(Entry, "differentiated", noted)
     return seen

@@ -172,9 +172,11 @@ def _position(op: Op, i: int) -> int:
 
 def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int | None) -> Operand:
     """The function itself, or its block form."""
+    tangents = [operand_type(a) for a, held in zip(args, op.args, strict=True) if a is not held]
+    unsure = is_helper(op) and not all(map(numeric, tangents))  # None for None, and of such
     if not shapes.block:
         value = run.call(op.callee, *args, kwnames=op.kwnames, syntax=op.syntax)
-        value.type = shapes.type(op.result.type)
+        value.type = T.Any if unsure else shapes.type(op.result.type)
         return value
     args = [as_one_block(run, op, i, a) for i, a in enumerate(args)]
     rule = block_rule(callee_of(op), of)
@@ -183,7 +185,7 @@ def _call(shapes: Shapes, run: Companions, op: Op, args: list[Operand], of: int 
     found = call_rule(run.build, rule, args, op.kwnames)
     if isinstance(found, Value) and numeric(op.result.type):
         want = shapes.type(op.result.type)
-        if is_helper(op) and any(operand_type(a) is T.Any for a in args):  # it gives None for None
+        if unsure:
             return run.call(or_zeros_block, found, op.result, shapes.count, type=want)
         _settle(found, want)
     return found

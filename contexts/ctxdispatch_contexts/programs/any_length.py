@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.original import Original
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.ir.graph import Graph
 from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.mode import Program
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.entry import Entry
+
+Types = tuple[T.Type, ...]
 
 
 def other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:
@@ -37,3 +44,13 @@ def same_program(a: Program, b: Program) -> bool:
 
 def _same_constant(a: Any, b: Any) -> bool:
     return type(a) is type(b) and (isinstance(a, (Graph, Original)) or T.Known(a) == T.Known(b))
+
+
+def for_any_length(entry: Entry, program: Program, types: Types) -> None:
+    """In place: where it serves for vectors of another length as well (there may be no derivative)."""
+    other = other_length(types)
+    if other is None:
+        return
+    with suppress(Refused):
+        if same_program(program, entry.differentiated(other)):
+            program.types = any_length(types)

@@ -23,14 +23,13 @@ from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.tracebacks import show_users_frames
 from ctxdispatch.ir.graph import Graph, Op, Return, Signature
-from ctxdispatch.ir.leaves import is_leaf
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
-from ctxdispatch.passes.held import guardable, held_type, without_objects
+from ctxdispatch.passes.held import guardable, held_type
 from ctxdispatch_contexts.programs import tiers
-from ctxdispatch_contexts.programs.any_length import any_length, other_length, same_program
+from ctxdispatch_contexts.programs.any_length import for_any_length
 from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient
 from ctxdispatch_contexts.programs.derived import DerivedSource
@@ -42,12 +41,21 @@ from ctxdispatch_contexts.programs.errors import (
     recorded_only,
 )
 from ctxdispatch_contexts.programs.kinds import fits, only_recorded
-from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers, made_at_run_time
+from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers
 from ctxdispatch_contexts.programs.live import live
 from ctxdispatch_contexts.programs.making import Making, variables_opened
 from ctxdispatch_contexts.programs.mode import Mode, Program
 from ctxdispatch_contexts.programs.observed import Rounds, expecting, observing
-from ctxdispatch_contexts.programs.sizes import is_large, resized, small, unsized
+from ctxdispatch_contexts.programs.seen_types import for_any, lasting
+from ctxdispatch_contexts.programs.short_arrays import WORTH_COUNTING, for_lengths, with_lengths
+from ctxdispatch_contexts.programs.sizes import (
+    Counted,
+    is_counted,
+    is_large,
+    resized,
+    small,
+    unsized,
+)
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
@@ -84,6 +92,7 @@ class Entry:
         self._wanted: dict[tuple[T.Type, ...], None] = {}
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self._rounds: dict[tuple[T.Type, ...], Rounds] = {}
+        self.counted: set[tuple[T.Type, ...]] = set()
         self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
         self.stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
@@ -185,6 +194,8 @@ class Entry:
         (lambdas made for the call, classes), or other texts, is compiled for a few of them, and then for
         any."""
         types = self.mode.seen(tuple([guardable(held_type(a)) for a in args]), args)
+        if types in self.counted:
+            types = with_lengths(self, types, args)
         if types in self.specialised:
             return types
         if any(type(a) is list for a in args):
@@ -192,11 +203,11 @@ class Entry:
             if wanted in self._wanted:
                 return wanted
         if isinstance(self.source, ClosureSource):  # it outlives what it is called with
-            types = tuple([without_objects(t, _lasts) for t in types])
-        general = _general(types)
+            types = lasting(types)
+        general = for_any(types)
         if types == general:
             return types
-        same = [t for t in self.specialised if _general(t) == general]
+        same = [t for t in self.specialised if for_any(t) == general]
         return general if len(same) >= MAX_FUNCTIONS else types
 
     def under(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
@@ -230,7 +241,7 @@ class Entry:
             stale = any(not each.holds() for same in self.specialised.values() for each in same)
             states = len(self.specialised.get(types, ()))
             with _making, tiers.making(), variables_opened(states < MAX_STATES):
-                made = self._made(types, stale, run)
+                made, types = self._made(types, args, stale, run)
             if isinstance(made, Recorder):
                 if run:
                     tiers.check_recorder(self.mode, made.reason)
@@ -246,33 +257,35 @@ class Entry:
             return made
 
     def _made(
-        self, types: tuple[T.Type, ...], stale: bool, run: Callable[..., Any] | None
-    ) -> Specialised | Recorder:
-        """The program; where there is none, `run`, what records the run."""
+        self, types: tuple[T.Type, ...], args: tuple[Any, ...], stale: bool, run: Callable[..., Any] | None
+    ) -> tuple[Specialised | Recorder, tuple[T.Type, ...]]:
+        """The program, and for which types; where there is none, `run`, what records the run."""
         if run is not None and self.mode.checks:
-            return Recorder(types, run, tiers.CHECKED)
+            return Recorder(types, run, tiers.CHECKED), types
         if any(map(only_recorded, types)):
             self.mode.check(self.source.signature().names, unsized(types))
             if run is not None:
-                return Recorder(types, run, tiers.OF_KIND)
+                return Recorder(types, run, tiers.OF_KIND), types
         kind = None if run is None else kind_of(self.source, self.mode, types)
         known = WITHOUT_PROGRAM.get(kind)
         if run is not None and kind is not None and known is not None and types not in self._rounds:
-            return Recorder(types, run, known)
+            return Recorder(types, run, known), types
         rounds = self._rounds.setdefault(types, Rounds())
         start = time.thread_time()
         with expecting(rounds.times > 0):
             program, reason = self.program_or_reason(types, run is None)
+            if program is None and time.thread_time() - start < WORTH_COUNTING:
+                program, reason, types = for_lengths(self, types, args, reason)
         rounds.tried(program is not None, time.thread_time() - start, reason)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
-            return Recorder(types, run, reason, rounds)
+            return Recorder(types, run, reason, rounds), types
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self._drop, types))
         run = tiers.run_of(self.mode, run, reason)
-        return Specialised(self, program, self._otherwise(stale), run, reason)
+        return Specialised(self, program, self._otherwise(stale), run, reason), types
 
     def _drop(self, types: tuple[T.Type, ...]) -> None:
         """The program for these types is to be made anew."""
@@ -304,8 +317,9 @@ class Entry:
             reason = refuses(program.graph)
             if reason is not None:
                 return None, reason
-            whole = self._guarded if program.attempt else self._for_any_length
-            return whole(program, types), None
+            if not program.attempt:
+                for_any_length(self, program, types)
+            return self._guarded(program, types), None
         except NO_PROGRAM as error:
             return None, tiers.reason_of(error, self.source.bare())
         except DerivativeError as error:
@@ -331,43 +345,34 @@ class Entry:
         )
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
-        return self._for_any_length(self._for_one_length(types), types)
+        program = self._for_one_length(types)
+        for_any_length(self, program, types)
+        return self._guarded(program, types)
 
     def _for_one_length(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
         self.mode.check(self.source.signature().names, unsized(types))
-        return self._differentiated(types, mode)
-
-    def _for_any_length(self, program: Program, types: tuple[T.Type, ...]) -> Program:
-        other = other_length(types)
-        if other is not None and self._is_program(program, other):
-            program.types = any_length(types)
-        return self._guarded(program, types)
+        return self.differentiated(types, mode)
 
     def _guarded(self, program: Program, types: tuple[T.Type, ...]) -> Program:
-        program.types = small(program.types) if program.grows else resized(program.types, types)
-        program.guards[:0] = self.source.guards(self._own(types))
+        grows = program.grows and not is_counted(types)
+        program.types = small(program.types) if grows else resized(program.types, types)
+        program.guards[:0] = self.source.guards(self.own_types(types))
         return program
 
-    def _is_program(self, program: Program, types: tuple[T.Type, ...]) -> bool:
-        """Whether it serves for these types too: with another length there may be no derivative."""
-        try:
-            return same_program(program, self._differentiated(types))
-        except Refused:
-            return False
-
-    def _own(self, types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
+    def own_types(self, types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
         """Those of the source's parameters: a mode may add others."""
         return types[: len(self.source.signature().names)]
 
-    def _differentiated(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
+    def differentiated(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:
         mode = mode or self.mode
         mode = (mode.for_large() if is_large(types) else None) or mode
         plain = unsized(types)
-        return mode.differentiate(lambda: self._graph(plain), plain, self.source.cells, self.context)
+        return mode.differentiate(lambda: self._graph(types), plain, self.source.cells, self.context)
 
     def _graph(self, types: tuple[T.Type, ...]) -> Graph:
-        """The source's, with the defaults of arguments that were left out."""
-        graph = self.source.graph(self._own(types))
+        """The source's, with the defaults of arguments that were left out, and the lengths that are known."""
+        graph = self.source.graph(self.own_types(unsized(types)))
+        graph.lengths = {p: t.count for p, t in zip(graph.params, types) if isinstance(t, Counted)}
         left_out = [i for i, type_ in enumerate(types) if type_ == T.Known(Default)]
         if left_out and isinstance(self.source, Source):
             substitute(graph, {graph.params[i]: Const(self.source.default(i)) for i in left_out})
@@ -379,16 +384,8 @@ class Entry:
     def forget(self) -> None:
         self.specialised.clear()
         self._rounds.clear()
+        self.counted.clear()
         self.function.__code__ = self.stub
-
-
-def _general(types: tuple[T.Type, ...]) -> tuple[T.Type, ...]:
-    return tuple([without_objects(t, lambda value: type(value) is not str and is_leaf(value)) for t in types])
-
-
-def _lasts(value: Any) -> bool:
-    """A function of a module."""
-    return is_leaf(value) or (type(value) is FunctionType and not made_at_run_time(value))
 
 
 compiled: dict[str, int] = {}

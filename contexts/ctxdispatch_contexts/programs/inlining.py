@@ -329,7 +329,8 @@ def refuse_items_changed(graph: Graph) -> None:
     objects = Objects(graph)
     ops = [op for _, op in graph.ops()]
     appends = [op for op in ops if op.fn is primitives.list_append]
-    looked = [op.args[1] for op in appends] + [a for op in ops if op.fn is look_besides for a in op.args]
+    whole = [a for op in ops if op.fn in (look_besides, primitives.build_list) for a in op.args]
+    looked = [op.args[1] for op in appends] + whole  # of loops that are written out there is the list alone
     items = NOTHING.union(*[objects.of(a) for a in looked if _may_change(a)])
     for block in graph.blocks:
         block.ops = [op for op in block.ops if op.fn is not look_besides]

@@ -36,6 +36,7 @@ from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.contained import may_be_contained
 from ctxdispatch_contexts.programs.converting import converts
+from ctxdispatch_contexts.programs.counts import spell_out_counts
 from ctxdispatch_contexts.programs.derived import (
     chain_of,
     is_spelled_out,
@@ -267,9 +268,9 @@ def _round(prepared: Prepared, has_rule: Callable[[Any], bool], patient: bool = 
     if forward_stores(graph):
         changed = True
         snapshot("forward stores", graph)
-    if spell_out_namespaces(graph):
+    if spell_out_counts(graph) | spell_out_namespaces(graph):
         changed = True
-        snapshot("spell out namespaces", graph)
+        snapshot("spell out counts and namespaces", graph)
     if spell_out_stores(graph) | spell_out_items(graph) | spell_out_removals(graph) | spell_out_parts(graph):
         changed = True
         snapshot("spell out stores, items, removals and parts", graph)

@@ -19,6 +19,7 @@ from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.container_types import by_position
 from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.counts import counts
 
 MAX_ITEMS = 16
 
@@ -42,7 +43,8 @@ class Finder:
         self.graph, self.home, self.uses = graph, definitions(graph), uses(graph)
         self.makers = {r: op for _, op in graph.ops() for r in op.results}
         self.iterators: list[Op] = []
-        self.tree = dominators(graph)
+        self.tree, self.counts = dominators(graph), counts(graph)
+        self.counted = False
         self.forest = loops(graph, self.tree)
 
     def region(self, header: Block, loop: Loop) -> list[Block]:
@@ -79,6 +81,9 @@ class Finder:
         if made is not None and isinstance(held, T.Held) and alone:
             self.iterators.append(made)
             return OF_DICTS[fn](made.args[0], held)
+        if (count := self.counts.get(source)) is not None:
+            self.counted = True
+            return Items(count, (), lambda emit, i: emit(operator.getitem, source, i))
         return _held(source)
 
     def _of_copy(self, made: Op, alone: bool) -> Items | None:

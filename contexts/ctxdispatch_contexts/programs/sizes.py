@@ -6,6 +6,7 @@ the entry like any other part of a type. Only programs for which it makes a diff
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,12 +27,38 @@ def has_compiler() -> bool:
     return find_spec("llvmlite") is not None
 
 
+Types = tuple[T.Type, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Sized(T.Type):
     """An array that is large, or is not."""
 
     array: T.ArrayOf
     large: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Counted(T.Type):
+    """An array of one dimension that has just so many elements."""
+
+    array: T.ArrayOf
+    count: int
+
+
+FEW = 16
+
+
+def counted_where(types: Types, args: Sequence[Any]) -> Types:
+    """The types of arguments, those of short arrays with their lengths."""
+    return tuple([
+        Counted(t, len(a)) if isinstance(t, T.ArrayOf) and t.ndim == 1 and len(a) <= FEW else t
+        for t, a in zip(types, args)
+    ])  # fmt: skip
+
+
+def is_counted(types: Sequence[T.Type]) -> bool:
+    return any(isinstance(t, Counted) for t in types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +71,6 @@ class OfDevice(T.Type):
 
 def on_device(args: Sequence[Any]) -> bool:
     return any(hasattr(type(a), "__cuda_array_interface__") for a in args)
-
-
-Types = tuple[T.Type, ...]
 
 
 def is_large(types: Sequence[T.Type]) -> bool:
@@ -70,12 +94,12 @@ def small(types: Types) -> Types:
 
 
 def unsized(types: Sequence[T.Type]) -> Types:
-    return tuple([t.array if isinstance(t, Sized) else t for t in types])
+    return tuple([t.array if isinstance(t, (Sized, Counted)) else t for t in types])
 
 
 def resized(now: Types, asked: Types) -> Types:
     """What a program was found to need of its arguments, with the sizes that were asked for."""
     return tuple([
-        Sized(t, a.large) if isinstance(a, Sized) and isinstance(t, T.ArrayOf) else t
+        dataclasses.replace(a, array=t) if isinstance(a, (Sized, Counted)) and isinstance(t, T.ArrayOf) else t
         for t, a in zip(now, asked, strict=True)
     ])  # fmt: skip

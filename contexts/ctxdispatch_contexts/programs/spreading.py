@@ -23,16 +23,17 @@ from ctxdispatch.passes.inline import emit_before
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
+from ctxdispatch_contexts.programs.counts import counts
 from ctxdispatch_contexts.programs.objects import is_plain
 
 
-def spread(block: Block, op: Op) -> bool:
+def spread(graph: Graph, block: Block, op: Op) -> bool:
     """call_ex(f, args, kwargs) with a tuple of known length and keywords of known names is a plain call."""
     f, args, *rest = op.args
     names = _keywords(rest[0], block, op) if rest else {}
-    items = None if names is None else _items(args, block, op)
+    items = None if names is None else _items(args, graph, block, op)
     if items is None and names is not None:
-        items = _as_many_as_taken(block, op, args, names)
+        items = _as_many_as_taken(graph, block, op, args, names)
     if names is None or items is None:
         return False
     op.callee, op.args, op.kwnames = f, [*items, *names.values()], tuple(names)
@@ -41,11 +42,11 @@ def spread(block: Block, op: Op) -> bool:
 
 
 def _as_many_as_taken(
-    block: Block, op: Op, args: Operand, names: Mapping[str, Operand]
+    graph: Graph, block: Block, op: Op, args: Operand, names: Mapping[str, Operand]
 ) -> Sequence[Operand] | None:
     """Of one array or list among them it is not known how many items it has: all that the callee takes are
     given, so it has the rest, or the call raises."""
-    parts = _parts(args, block, op)
+    parts = _parts(args, graph, block, op)
     open_ = [part for part in parts or () if isinstance(part, Value)]
     takes = taken_by(op.args[0].value, tuple(names)) if isinstance(op.args[0], Const) else None
     if parts is None or len(open_) != 1 or takes is None or not _is_sized(operand_type(open_[0])):
@@ -64,7 +65,7 @@ def _as_many_as_taken(
     return items
 
 
-def _parts(args: Operand, block: Block, op: Op) -> Sequence[Sequence[Operand] | Value] | None:
+def _parts(args: Operand, graph: Graph, block: Block, op: Op) -> Sequence[Sequence[Operand] | Value] | None:
     """What is given one by one, and what has all its items given."""
     before = block.ops[: block.ops.index(op)]
     turned = next((o for o in before if args in o.results), None)
@@ -77,7 +78,7 @@ def _parts(args: Operand, block: Block, op: Op) -> Sequence[Sequence[Operand] | 
         return None
     parts: list[Sequence[Operand] | Value | None] = [making.args]
     for each in adding:
-        items = each.args[1:] if each.fn is primitives.list_append else _items(each.args[1], block, each)
+        items = _added(each, graph, block)
         later = before[before.index(each) + 1 :]
         kept = items is None and all(o in adding or o is turned or op_is_pure(o) for o in later)
         parts.append(each.args[1] if kept and isinstance(each.args[1], Value) else items)
@@ -123,20 +124,20 @@ ZERO_BY_RULE.add(check_count)
 def open_arguments(graph: Graph, block: Block, op: Op) -> bool:
     """Of f(*args), f(**kwargs). True where something was changed."""
     if op.fn is primitives.call_ex:
-        return spread(block, op)
+        return spread(graph, block, op)
     if op.fn is primitives.list_to_tuple:
-        return display(block, op)
+        return display(graph, block, op)
     return op.fn is primitives.dict_merge and merge(graph, block, op)
 
 
-def display(block: Block, op: Op) -> bool:
+def display(graph: Graph, block: Block, op: Op) -> bool:
     """(a, *b): what is made as a list is a tuple display, where it is known what there is in `b`."""
     target, before = op.args[0], block.ops[: block.ops.index(op)]
     making = next((o for o in before if target in o.results and o.fn is primitives.build_list), None)
     adding = [o for o in before if target in o.operands()]
     if making is None or not all(o.args[0] is target and o.fn in _ADDS for o in adding):
         return False
-    found = [o.args[1:] if o.fn is primitives.list_append else _items(o.args[1], block, o) for o in adding]
+    found = [_added(o, graph, block) for o in adding]
     if None in found:
         return False
     op.callee, op.args = Const(primitives.build_tuple), [*making.args, *(a for each in found for a in each)]  # type: ignore[union-attr]
@@ -144,12 +145,18 @@ def display(block: Block, op: Op) -> bool:
     return True
 
 
+def _added(op: Op, graph: Graph, block: Block) -> Sequence[Operand] | None:
+    return op.args[1:] if op.fn is primitives.list_append else _items(op.args[1], graph, block, op)
+
+
 _ADDS = (primitives.list_append, primitives.list_extend)
 
 
-def _items(operand: Operand, block: Block, reader: Op) -> Sequence[Operand] | None:
+def _items(operand: Operand, graph: Graph, block: Block, reader: Op) -> Sequence[Operand] | None:
     """What there is in it where `reader` goes through it; None where that is not known one by one."""
     types = by_position(operand_type(operand))
+    if types is None and graph.lengths and (count := counts(graph).get(operand)) is not None:
+        types = [T.Any] * count
     if types is not None:
         return _read(operand, enumerate(types), block, reader)
     before = block.ops[: block.ops.index(reader)]

@@ -14,7 +14,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import longest
 from ctxdispatch.passes.resolve import class_attribute
-from ctxdispatch_contexts.programs.sizes import LIMIT, OfDevice, Sized
+from ctxdispatch_contexts.programs.sizes import LIMIT, Counted, OfDevice, Sized
 
 
 class Tests:
@@ -84,6 +84,9 @@ def check_type(tests: Tests, a: Operand, type_: T.Type) -> None:
             check_type(tests, a, array)
             size = tests.attribute(a, "size")
             tests.require(tests.op(operator.ge if large else operator.lt, size, Const(LIMIT)))
+        case Counted(array, count):
+            check_type(tests, a, array)
+            tests.equal(tests.op(len, a, syntax=False), count)
         case T.TupleOf(items):
             tests.is_(tests.op(type, a, syntax=False), tuple)
             tests.equal(tests.op(len, a, syntax=False), len(items))

@@ -62,7 +62,7 @@ def _worth_copies(
     region = finder.region(header, loop)
     if len({edge.target for edge in _leaving(region)}) > 1:
         return None
-    finder.iterators = []
+    finder.iterators, finder.counted = [], False
     items = finder.of(header.terminator.iterator)  # type: ignore[union-attr]
     if items is None or items.count is None or items.count > MAX_ITEMS:
         return None
@@ -71,7 +71,8 @@ def _worth_copies(
     if inside or items.count * len(ops) > MAX_OPS:
         return None
     alone = items.count < 2 and not items.lists
-    worth = alone or _vary(items.types) or any(_picks(op, finder) for op in ops) or _puts_functions(ops)
+    worth = alone or finder.counted or _vary(items.types) or _puts_functions(ops)
+    worth = worth or any(_picks(op, finder) for op in ops)
     worth = worth or (any(map(_has_number, items.types)) and any(map(_is_blurred, ops)))
     if not (worth or _grows(header, loop, ops, clashes)):
         return None
