@@ -36,10 +36,10 @@ Trees = dict[int, Tree | None]
 
 def run(
     record: Record, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int],
-    begin: Callable[[Trees], None], leading: int = 0,
-) -> tuple[Any, Trees, list[Any]]:  # fmt: skip
-    """(f(*args), the trees of the arguments `wrt`, the arguments as the program got them). `leading`: so many
-    come before the caller's own."""
+    begin: Callable[[Trees], None], leading: int = 0, result: Callable[[Any], Any] = lambda y: y,
+) -> tuple[Any, Tree | None, Trees, list[Any]]:  # fmt: skip
+    """(y = f(*args), the tree of `result(y)`, the trees of the arguments `wrt`, the arguments as the program
+    got them). `leading`: so many come before the caller's own."""
     tiers.recorded()
     owned = Arguments(record)
     given, trees = list(args), {}
@@ -54,6 +54,7 @@ def run(
         begin(trees)
         left.follow(record, args[leading:])
         y = overdub(recording(record.context)(record), f, *given)
+        tree = tree_of(result(y))  # before what arguments hold is the caller's again
     except BaseException as error:
         record.refusals.leave(error)
         raise
@@ -67,7 +68,7 @@ def run(
             f"the function returned a {type(y).__name__}, which makes its items later; return a list of them",
             user_position(),
         )
-    return y, trees, given
+    return y, tree, trees, given
 
 
 def _is_plain(value: Any) -> bool:
@@ -79,15 +80,15 @@ class Recorded:
     """One run of f(*args) in reverse mode, with respect to the arguments `wrt`."""
 
     def __init__(
-        self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], tape: Tape, leading: int
-    ) -> None:
+        self, f: Callable[..., Any], args: Sequence[Any], wrt: Sequence[int], tape: Tape, leading: int,
+        result: Callable[[Any], Any] = lambda y: y,
+    ) -> None:  # fmt: skip
         self.tape = tape
-        self.y, self.trees, self.args = run(self.tape, f, args, wrt, lambda trees: None, leading)
+        self.y, self.tree, self.trees, self.args = run(tape, f, args, wrt, lambda _: None, leading, result)
 
-    def sweep(self, y: Any, seed: Any) -> dict[int, Any]:
-        """The cotangents of the arguments, that of `y` being `seed`."""
-        tree = tree_of(y)
-        tape = self.tape
+    def sweep(self, seed: Any) -> dict[int, Any]:
+        """The cotangents of the arguments, that of the result being `seed`."""
+        tree, tape = self.tree, self.tape
 
         def add(cotangent: Any) -> None:
             if tree is not None and cotangent is not None:
@@ -113,9 +114,9 @@ def _checking() -> Any:
 
 def joint(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     """What a program for `mode`, one that is not split, returns."""
-    found = Recorded(f, args, mode.wrt, _tape(mode, context), mode.leading)
-    value = value_of_pair(found.y) if mode.has_aux else found.y
-    bars = found.sweep(value, scalar_seed(value))
+    result = value_of_pair if mode.has_aux else lambda y: y
+    found = Recorded(f, args, mode.wrt, _tape(mode, context), mode.leading, result)
+    bars = found.sweep(scalar_seed(result(found.y)))
     found.tape.release()
     found.trees.clear()
     gradient = bars[mode.wrt[0]] if mode.single else tuple([bars[i] for i in mode.wrt])
@@ -129,14 +130,13 @@ def split(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
     n = len(args)
     wrt = range(n) if mode.wrt is None else mode.wrt
     found = Recorded(f, args, wrt, _tape(mode, context), mode.leading)
-    signature = signature_of(found.y)
-    tree = tree_of(found.y)
+    signature, tree = signature_of(found.y), found.tree
     found.tape.entries += [Kept(a, ...) for a in (tree.arrays() if tree is not None else ())]
     first, count = mode.pulled or (0, n)
 
     def pullback(ybar: Any) -> Any:
         try:
-            bars = found.sweep(found.y, check_cotangent(ybar, signature))
+            bars = found.sweep(check_cotangent(ybar, signature))
         except BaseException as error:
             show_users_frames(error)
             raise
@@ -157,8 +157,7 @@ def pushed(f: Any, mode: Any, args: Sequence[Any], context: Any) -> Any:
             if tree is not None:
                 tree.set(record, tangents[i])
 
-    y, trees, _ = run(record, f, args[:n], mode.wrt, begin, mode.leading)
-    tree = tree_of(y)
+    y, tree, trees, _ = run(record, f, args[:n], mode.wrt, begin, mode.leading)
     dy = apart(None if tree is None else tree.tangent(record), y, k)
     if record.suspects.left or record.suspects.found:
         check_tangent(record, y, dy)
