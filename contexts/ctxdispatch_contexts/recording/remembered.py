@@ -137,6 +137,13 @@ def _has_hash(key: Any) -> bool:
     return type(key).__hash__ is not None
 
 
+def _has(container: Any, key: Any) -> bool:
+    try:
+        return key in container
+    except TypeError:  # a tuple of what has no hash: where that is looked for here, the program raises it
+        return False
+
+
 @natively
 def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     """args[0][args[1]] is asked for, or whether it is there."""
@@ -149,7 +156,7 @@ def looked_up(record: Any, args: tuple[Any, ...]) -> None:
     if issubclass(type(container), (list, tuple)) and _depends(record, key) and key in container:
         _equal(record, container)
     is_dict = issubclass(type(container), dict)
-    if is_dict and _has_hash(key) and _depends(record, key) and key in container:
+    if is_dict and _has_hash(key) and _depends(record, key) and _has(container, key):
         frame = user_frame()
         if frame is not None:
             _suspect(record, leaves(container[key]), frame)
