@@ -1,4 +1,4 @@
-"""What a function changes and gives back: its entries have derivatives, those that it has not read as well."""
+"""What a function changes and gives back: its entries have derivatives, those that it has not read too."""
 
 import copy
 from types import SimpleNamespace
