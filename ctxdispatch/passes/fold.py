@@ -204,9 +204,8 @@ def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
     made = folder.maker.get(op.args[0]) if len(op.args) == 1 and isinstance(op.args[0], Value) else None
     if made is None or made.fn is not range or not all(isinstance(a, Const) for a in made.args):
         return [op.args[0]] if alike else None
-    bounds = [a.value for a in made.args]  # type: ignore[union-attr]
-    small = all(type(b) is int for b in bounds) and len(range(*bounds)) <= MAX_KNOWN
-    return [Const(tuple(range(*bounds)))] if small else None
+    known = python_types.range_of([a.value for a in made.args])  # type: ignore[union-attr]
+    return [Const(tuple(known))] if known is not None and len(known) <= MAX_KNOWN else None
 
 
 MAX_KNOWN = 16

@@ -66,6 +66,12 @@ __all__ = [
 # -- truth, length, classes ----------------------------------------------------------------------------------
 
 
+def range_of(bounds: list[Anything] | tuple[Anything, ...]) -> range | None:
+    """`range(*bounds)`, where that is known, raises nothing and has a length."""
+    fits = all(type(b) is int and abs(b) < 1 << 31 for b in bounds) and 1 <= len(bounds) <= 3
+    return range(*bounds) if fits and (len(bounds) < 3 or bounds[2] != 0) else None
+
+
 def truth(type_: Type) -> bool | None:
     """bool() of a value of this type: None where that is not known."""
     if isinstance(type_, Known):

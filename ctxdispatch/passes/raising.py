@@ -45,10 +45,10 @@ def may_raise(function: Anything, args: Sequence[Type]) -> bool:
     if function in _ON_CONTAINERS:
         return not all(map(_container, args))
     classes = [cls_of(a) for a in args]
-    if function in (isinstance, range):
-        return not (
-            isinstance(args[-1], (Known, TupleOf)) if function is isinstance else set(classes) == {int}
-        )
+    if function is isinstance:
+        return not isinstance(args[-1], (Known, TupleOf))
+    if function is range:
+        return set(classes) != {int} or (len(args) > 2 and not _nonzero(args[2]))
     if function in DIVISIONS and len(args) == 2:
         return not (set(classes) <= {bool, int, float} and _nonzero(args[1]))
     if function in (operator.pow, pow) and len(args) == 2:

@@ -133,3 +133,17 @@ def test_what_is_stored_into_entries_is_found(kind, read, key):
     np.testing.assert_allclose(pullback(1.0)[0], numeric, rtol=1e-5)
     assert y == f(POINT)
     check_grads(f, (POINT,), order=1)
+
+
+@pytest.mark.parametrize("made", [lambda: np.zeros(1), lambda: [0.0], lambda: {0: 0.0}])
+def test_entries_that_somebody_else_has(made):
+    def f(x):
+        shared = made()
+        d = collections.defaultdict(lambda: shared)
+        d["a"][0] += x[0] * x[1]
+        d["b"][0] *= x[2]
+        return shared[0] ** 2
+
+    want = [(f(POINT + e) - f(POINT - e)) / 2e-6 for e in 1e-6 * np.eye(5)]
+    for _ in range(3):
+        np.testing.assert_allclose(grad(f)(POINT), want, rtol=1e-6, atol=1e-9)

@@ -82,15 +82,22 @@ def joined(self, key):
     the axes of an array of fewer dimensions go.
     """
     items = key if isinstance(key, tuple) else (key,)
-    axis, ndim, start = (-1, 2, 0) if type(self) is type(np.c_) else (0, 1, -1)
-    if self is not np.r_ and self is not np.c_:  # it has other numbers
-        raise no_derivative("an object like r_ of your own", "join arrays by `np.concatenate`")
+    axis, ndim, start = places(self)
     if isinstance(items[0], str):
         axis, ndim, start = directed(items[0], axis, ndim, start)
         items = items[1:]
     pieces = tuple([expanded(item, ndim, start) for item in items])
     dtype = np.result_type(*[kind(item, p) for item, p in zip(items, pieces, strict=True)])
     return np.concatenate([p.astype(dtype) for p in pieces], axis)
+
+
+def places(self):
+    """Those of r_ and c_ are known beforehand."""
+    if type(self) is type(np.r_):
+        return 0, 1, -1
+    if type(self) is type(np.c_):
+        return -1, 2, 0
+    return self.axis, int(self.ndmin), int(self.trans1d)
 
 
 def directed(text, axis, ndim, start):

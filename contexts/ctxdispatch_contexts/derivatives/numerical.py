@@ -6,7 +6,6 @@ import numpy as np
 
 from ctxdispatch_contexts.derivatives.registry import lower, vjp
 from ctxdispatch_contexts.derivatives.statistics import axis_index
-from ctxdispatch_contexts.programs.no_derivative import no_derivative
 
 NoValue = np._NoValue
 
@@ -131,15 +130,20 @@ def longer(p, n):
 def polymul(a1, a2):
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return np.poly1d(np.polymul(np.asarray(a1), np.asarray(a2)))
-    return np.convolve(led(np.atleast_1d(a1)), led(np.atleast_1d(a2)))
+    a1, a2 = coefficients(a1), coefficients(a2)
+    return np.convolve(a1, a2)[leading(a1) + leading(a2) :]
 
 
-def led(p):
-    """NumPy takes away the zeros it begins with, and with them what the result's first coefficients are made
-    of: of a length that a derivative by them would change."""
-    if len(p) > 1 and p[0] == 0:
-        raise no_derivative("coefficients that begin with zeros", "use `np.convolve`, or drop them before")
-    return p
+def coefficients(p):
+    return np.atleast_1d(p) if np.size(p) > 0 else np.zeros(1)
+
+
+def leading(p):
+    """How many zeros it begins with, which NumPy takes away, but for a last one."""
+    n = 0
+    while n < len(p) - 1 and p[n] == 0:
+        n += 1
+    return n
 
 
 @lower(np.polyder)

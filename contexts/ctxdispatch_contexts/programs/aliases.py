@@ -28,6 +28,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.bits import numbers_in
 from ctxdispatch_contexts.programs.containers import CONTAINERS, copies_items
+from ctxdispatch_contexts.programs.entries_made import makes_entries, makes_new
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
 
@@ -118,7 +119,7 @@ class Objects:
             self._sites.append(site)
             self._held.append(0)
             self._looks_at.append(0)
-            if isinstance(site, Op) and len(site.results) == 1 and _is_ofnumbers_in(site.results[0]):
+            if isinstance(site, Op) and len(site.results) == 1 and _is_of_numbers(site.results[0]):
                 self._arrays |= 1 << self._number[site]
         return 1 << self._number[site]
 
@@ -279,11 +280,14 @@ class Objects:
 
     def makes_entry(self, op: Op) -> bool:
         """Reading one makes it, in a dict of a class with `__missing__` that has none."""
-        return op.fn is operator.getitem and any(map(_makes_entries, self.of(op.args[0])))
+        return op.fn is operator.getitem and any(map(makes_entries, self.of(op.args[0])))
 
     def _entry_made(self, op: Op) -> int:
+        owners = self._bits(op.args[0])
         made = self._bit(op) if self.makes_entry(op) else 0
-        self._hold(self._bits(op.args[0]) | made, made)  # what it holds itself is not known either
+        if made and not all(makes_new(self._sites[i]) for i in numbers_in(owners)):
+            made |= self._closure(owners) | self._global  # whatever the function has
+        self._hold(owners | made, made)  # what it holds itself is not known either
         return made
 
     def _view(self, op: Op) -> None:
@@ -313,15 +317,7 @@ class Objects:
             self._raise(result, bits)
 
 
-def _makes_entries(site: Any) -> bool:
-    """A dict that is made here, as far as is known, of such a class."""
-    if not isinstance(site, Op) or len(site.results) != 1:
-        return False
-    made = site.fn if issubclass(type(site.fn), type) else T.cls_of(operand_type(site.result))
-    return made is None or hasattr(made, "__missing__")
-
-
-def _is_ofnumbers_in(value: Value) -> bool:
+def _is_of_numbers(value: Value) -> bool:
     """An array that holds no objects."""
     return isinstance(value.type, T.ArrayOf) and value.type.dtype.kind != "O"
 

@@ -16,6 +16,7 @@ from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch.ir.rewrite import definitions, uses
 from ctxdispatch.ir.values import Const, Operand, hashable
+from ctxdispatch.passes import python_types
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.container_types import by_position
 from ctxdispatch.passes.types import operand_type
@@ -48,7 +49,8 @@ class Finder:
         self.forest = loops(graph, self.tree)
 
     def region(self, header: Block, loop: Loop) -> list[Block]:
-        """The loop, and what its rounds alone lead to, where they raise, return, or act before a `break`."""
+        """The loop, and what its rounds alone lead to, where they raise, return, or act before a `break`:
+        that may be all the rest of the program."""
         body = header.terminator.body.target  # type: ignore[union-attr]
         return [header] if body is header else [header, *(
             b for b in self.graph.blocks
@@ -113,9 +115,8 @@ def _held(source: Operand) -> Items | None:
 
 
 def _range(bounds: Sequence[T.Type]) -> Items | None:
-    if not all(isinstance(t, T.Known) and type(t.value) is int for t in bounds):
-        return None
-    return _written([*map(Const, range(*[t.value for t in bounds])[: MAX_ITEMS + 1])])  # type: ignore[attr-defined]
+    known = python_types.range_of([t.value if isinstance(t, T.Known) else None for t in bounds])
+    return None if known is None else _written([*map(Const, known[: MAX_ITEMS + 1])])
 
 
 def _written(items: Sequence[Operand]) -> Items:

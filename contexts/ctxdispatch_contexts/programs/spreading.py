@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
-import numpy as np
-
 from ctxdispatch.facts import says
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
@@ -100,11 +98,11 @@ def taken_by(function: Any, names: tuple[str, ...]) -> int | None:
             return None
         new, init, own = class_attribute(function, "__new__"), class_attribute(function, "__init__"), 1
         function = init if new is object.__new__ else getattr(new, "__func__", None)
-    if type(function) is np.ufunc:
-        return None if names else function.nin
     if type(function) is not FunctionType or function.__code__.co_flags & inspect.CO_VARARGS:
         return None
     code = function.__code__
+    if not {*names}.isdisjoint(code.co_varnames[: code.co_posonlyargcount]):
+        return None  # a keyword of `**` that is called as one of these
     positional = code.co_varnames[own : code.co_argcount]
     defaulted = positional[len(positional) - len(function.__defaults__ or ()) :]
     return len([n for n in positional if n not in names]) if set(defaulted) <= set(names) else None
@@ -112,10 +110,12 @@ def taken_by(function: Any, names: tuple[str, ...]) -> int | None:
 
 @says(looks="0")
 def check_count(items: Any, count: int, function: Any, before: int, names: tuple[str, ...]) -> None:
-    """What the call raises where there are not so many: before any code of it runs."""
-    if len(items) != count:
+    """What the call raises where there are not so many: it takes just so many, so none of its code runs."""
+    if len(items) == count:
+        return
+    if taken_by(function, names) == before + count:
         function(*[None] * (before + len(items)), **dict.fromkeys(names))
-        raise AssertionError(f"{function!r} takes other arguments than it says")
+    raise TypeError(f"{function.__qualname__} takes other arguments than when its program was made")
 
 
 ZERO_BY_RULE.add(check_count)

@@ -18,6 +18,7 @@ from collections.abc import Container, Sequence
 from types import FunctionType
 from typing import Any
 
+from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, Loop
 from ctxdispatch.ir.graph import Block, Branch, Edge, Graph, Iterate, Jump, Op
@@ -60,13 +61,18 @@ def _worth_copies(
 ) -> Items | None:
     """The items of the loop, whose iterators are gone from the graph then."""
     region = finder.region(header, loop)
-    if len({edge.target for edge in _leaving(region)}) > 1:
+    tails = [block for block in region if block not in loop.blocks]
+    if len({edge.target for edge in _leaving(region)}) > 1 or not _are_short(tails):
         return None
     finder.iterators, finder.counted = [], False
     items = finder.of(header.terminator.iterator)  # type: ignore[union-attr]
     if items is None or items.count is None or items.count > MAX_ITEMS:
         return None
     ops = [op for block in region for op in block.ops]
+    graph = finder.graph
+    if finder.counted and sum(len(b.ops) for b in graph.blocks) + items.count * len(ops) > MAX_OPS:
+        # before more is made of it in vain
+        raise UnsupportedSyntax("a loop over so many elements", graph.filename, graph.line, graph.name)
     inside = any(finder.home[op.result] in loop.blocks for op in finder.iterators)
     if inside or items.count * len(ops) > MAX_OPS:
         return None
@@ -81,6 +87,15 @@ def _worth_copies(
     for op in finder.iterators:
         finder.home[op.result].ops.remove(op)
     return items
+
+
+def _are_short(tails: Sequence[Block]) -> bool:
+    """They are copied for each round, and go through nothing themselves."""
+    loops = any(isinstance(block.terminator, Iterate) for block in tails)
+    return not loops and sum(len(block.ops) for block in tails) <= MAX_TAIL
+
+
+MAX_TAIL = 40
 
 
 def _vary(types: Sequence[T.Type]) -> bool:
