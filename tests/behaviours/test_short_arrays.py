@@ -3,6 +3,7 @@ that length, and none of another length runs it."""
 
 import dataclasses
 import math
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -97,7 +98,8 @@ def test_each_length_has_its_own(f, lengths):
 
 @pytest.mark.parametrize("f", [f for f in PROGRAMS if f is not keyword_arguments], ids=lambda f: f.__name__)
 def test_it_is_compiled(f):
-    g, p = grad(f), point(4)
+    code = f.__code__.replace(co_name=f"{f.__name__}_anew")  # what other tests have found is of other code
+    g, p = grad(FunctionType(code, f.__globals__)), point(4)
     for _ in range(3):
         g(p)
     tiers = [region.tier for region in explain(g)(p).regions]

@@ -269,9 +269,12 @@ class Entry:
         kind = None if run is None else kind_of(self.source, self.mode, types)
         known = WITHOUT_PROGRAM.get(kind)
         if run is not None and kind is not None and known is not None and types not in self._rounds:
-            return Recorder(types, run, known), types
-        rounds = self._rounds.setdefault(types, Rounds())
-        start = time.thread_time()
+            program, reason, counted = for_lengths(self, types, args, known, others=True)
+            if program is None:
+                return Recorder(types, run, known), types
+            run = tiers.run_of(self.mode, run, reason)
+            return Specialised(self, program, self._otherwise(stale), run, reason), counted
+        rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
         with expecting(rounds.times > 0):
             program, reason = self.program_or_reason(types, run is None)
             if program is None and time.thread_time() - start < WORTH_COUNTING:

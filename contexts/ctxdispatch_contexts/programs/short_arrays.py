@@ -9,6 +9,7 @@ from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.sizes import counted_where, is_counted, unsized
 from ctxdispatch_contexts.programs.tiers import Reason
+from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
@@ -23,16 +24,21 @@ Types = tuple[T.Type, ...]
 
 
 def for_lengths(
-    entry: Entry, types: Types, args: tuple[Any, ...], reason: Reason | None
+    entry: Entry, types: Types, args: tuple[Any, ...], reason: Reason | None, *, others: bool = False
 ) -> tuple[Program | None, Reason | None, Types]:
     """As `Entry.program_or_reason` gives it, and the types that it is for. `reason`: why there is none for
-    any length."""
+    any length; `others`: of another function of this code."""
     counted = _counted(entry, types, args)
     lasts = reason is None or reason.lasts
     if lasts or counted == types or is_counted(types) or entry.mode.region is not None:
         return None, reason, types
+    kind = kind_of(entry.source, entry.mode, counted)
+    if others and kind is not None and WITHOUT_PROGRAM.get(kind) is not None:
+        return None, reason, types
     program, why = entry.program_or_reason(counted, False)
     if program is None:
+        if kind is not None:
+            WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
         return None, reason, types
     entry.counted.add(types)
     return program, why, counted
