@@ -55,14 +55,11 @@ def _count(op: Op, known: dict[Operand, int]) -> int | None:
         n, part = known.get(op.args[0]), operand_type(op.args[1])
         sliced = n is not None and isinstance(part, T.Known) and type(part.value) is slice
         return len(range(n)[part.value]) if sliced else None  # type: ignore[arg-type,attr-defined]
-    if op.fn not in _AS_MANY and (elementwise(op.fn) is None or op.kwnames):
+    if op.fn is not np.asarray and (elementwise(op.fn) is None or op.kwnames):
         return None
     arrays = [a for a in op.args if isinstance(operand_type(a), T.ArrayOf) and operand_type(a).dims]  # type: ignore[attr-defined]
     found = {known.get(a) for a in arrays}
     return found.pop() if len(found) == 1 else None
-
-
-_AS_MANY = (np.asarray, np.array, np.copy, np.ndarray.copy)
 
 
 def spell_out_counts(graph: Graph) -> bool:

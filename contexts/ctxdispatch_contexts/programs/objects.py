@@ -23,7 +23,7 @@ from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.facts import BINARY, COMPARISONS, UNARY, fact_of
 from ctxdispatch.ir import primitives, wrappers
 from ctxdispatch.ir.graph import Block, Graph, Op
-from ctxdispatch.ir.leaves import of_installed, package_of
+from ctxdispatch.ir.leaves import is_ours, of_installed, package_of
 from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
@@ -100,7 +100,7 @@ def may_be_given(op: Op, graph: Graph) -> bool:
     if not issubclass(type(cls), type):
         return False
     own = str(space.get("__name__", "")).partition(".")[0]
-    of_user = package_of(cls) == own or not of_installed(cls)
+    of_user = package_of(cls) == own or not (of_installed(cls) or is_ours(cls.__module__))
     return of_user or (fact_of(cls) is None and _is_entered(op.result, graph))
 
 
