@@ -19,7 +19,8 @@ def makes_entries(site: Any) -> bool:
 
 
 def makes_new(site: Any) -> bool:
-    """`defaultdict(list)`: what it makes nobody else has."""
-    factory = site.args[0] if isinstance(site, Op) and site.args else None
-    cls = factory.value if isinstance(factory, Const) else None
-    return type(cls) is type and cls.__module__ == "builtins"
+    """`defaultdict(list)`: what it makes nobody else has. So it is taken to be of what no class has made."""
+    if not isinstance(site, Op) or not issubclass(type(site.fn), type):
+        return True
+    factory = site.args[0].value if site.args and isinstance(site.args[0], Const) else None
+    return type(factory) is type and factory.__module__ == "builtins"

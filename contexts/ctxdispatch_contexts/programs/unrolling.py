@@ -79,7 +79,8 @@ def _worth_copies(
     alone = items.count < 2 and not items.lists
     worth = alone or finder.counted or _vary(items.types) or _puts_functions(ops)
     worth = worth or any(_picks(op, finder) for op in ops)
-    worth = worth or (any(map(_has_number, items.types)) and any(map(_is_blurred, ops)))
+    late = clashes is None  # before, it may be known yet
+    worth = worth or (late and any(map(_has_number, items.types)) and any(map(_is_blurred, ops)))
     if not (worth or _grows(header, loop, ops, clashes)):
         return None
     if any(finder.around(op) is not loop.parent for op in finder.iterators):
