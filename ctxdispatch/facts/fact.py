@@ -146,8 +146,12 @@ class Fact(NamedTuple):
     @property
     def quiet(self) -> bool:
         """It changes nothing, keeps nothing, and runs no code but its own."""
-        moves = self.stores or self.keeps or self.iterates
-        return not (moves or self.calls or self.looks or self.effect)
+        return self.only_looks and not self.looks
+
+    @property
+    def only_looks(self) -> bool:
+        """It changes nothing, keeps nothing, and runs no code but its own and what it runs on operands."""
+        return not (self.stores or self.keeps or self.iterates or self.calls or self.effect)
 
     @property
     def needless(self) -> bool:

@@ -194,10 +194,9 @@ _GENERATORS = (np.random.Generator, np.random.RandomState)
 
 def _looks_in_vain(row: Fact, args: Sequence[Type]) -> bool:
     """It does no more than look at operands that have no methods of the user's, and no lists go by it."""
-    moves = row.stores or row.keeps or row.iterates or row.calls or row.inside or row.effect
     looked = args if row.looks.names else row.looks.of(args)
     quiet = all(plain(a) or (isinstance(a, Known) and type(a.value) in _FUNCTIONS) for a in looked)
-    return not moves and quiet and not any(map(holds_list, args))
+    return row.only_looks and not row.inside and quiet and not any(map(holds_list, args))
 
 
 _FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)

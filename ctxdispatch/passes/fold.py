@@ -27,6 +27,7 @@ from ctxdispatch.ir.rewrite import substitute
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import effects, named_tuples, python_types, resolve
 from ctxdispatch.passes.expected import Unexpected
+from ctxdispatch.passes.held import MAX_POSITIONS
 from ctxdispatch.passes.infer import Inference
 from ctxdispatch.passes.strength import strengthen
 from ctxdispatch.passes.types import Any, Bound, Known, TupleOf, Type, cls_of, is_literal, operand_type
@@ -205,10 +206,7 @@ def _forward_tuple(folder: _Folder, op: Op) -> list[Operand] | None:
     if made is None or made.fn is not range or not all(isinstance(a, Const) for a in made.args):
         return [op.args[0]] if alike else None
     known = python_types.range_of([a.value for a in made.args])  # type: ignore[union-attr]
-    return [Const(tuple(known))] if known is not None and len(known) <= MAX_KNOWN else None
-
-
-MAX_KNOWN = 16
+    return [Const(tuple(known))] if known is not None and len(known) <= MAX_POSITIONS else None
 
 
 def _forward_bool(folder: _Folder, op: Op) -> list[Operand] | None:

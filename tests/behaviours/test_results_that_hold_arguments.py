@@ -126,24 +126,8 @@ def flat(value):
     return np.concatenate([np.ravel(leaf) for leaf in leaves(value)])
 
 
-def moved(value, direction, step):
-    """The argument, further along the direction."""
-    parts = iter(direction)
-
-    def at(v):
-        if isinstance(v, (list, tuple)):
-            return type(v)(at(item) for item in v)
-        if isinstance(v, dict):
-            return {k: at(v[k]) for k in sorted(v)}
-        if isinstance(v, Pair):
-            return Pair(at(v.x), at(v.y))
-        d = np.array([next(parts) for _ in range(np.size(v))]).reshape(np.shape(v))
-        return v + step * (d if np.shape(v) else float(d))
-
-    return at(value)
-
-
-def like(value, numbers):
+def mapped(value, numbers, pair, leaf):
+    """The containers of `value`, Pairs as `pair`; of each leaf `leaf(it, its part of the numbers)`."""
     parts = iter(numbers)
 
     def at(v):
@@ -152,11 +136,20 @@ def like(value, numbers):
         if isinstance(v, dict):
             return {k: at(v[k]) for k in sorted(v)}
         if isinstance(v, Pair):
-            return SimpleNamespace(x=at(v.x), y=at(v.y))
-        d = np.array([next(parts) for _ in range(np.size(v))])
-        return d.reshape(np.shape(v)) if np.shape(v) else float(d[0])
+            return pair(x=at(v.x), y=at(v.y))
+        part = np.array([next(parts) for _ in range(np.size(v))]).reshape(np.shape(v))
+        return leaf(v, part if np.shape(v) else float(part))
 
     return at(value)
+
+
+def moved(value, direction, step):
+    """The argument, further along the direction."""
+    return mapped(value, direction, Pair, lambda v, d: v + step * d)
+
+
+def like(value, numbers):
+    return mapped(value, numbers, SimpleNamespace, lambda v, d: d)
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -109,16 +109,20 @@ def polyval(p, x):
 def polyadd(a1, a2):
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return np.poly1d(np.polyadd(np.asarray(a1), np.asarray(a2)))
-    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
-    return longer(a1, len(a2)) + longer(a2, len(a1))
+    a1, a2 = of_one_length(np.atleast_1d(a1), np.atleast_1d(a2))
+    return a1 + a2
 
 
 @lower(np.polysub)
 def polysub(a1, a2):
     if isinstance(a1, np.poly1d) or isinstance(a2, np.poly1d):
         return np.poly1d(np.polysub(np.asarray(a1), np.asarray(a2)))
-    a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
-    return longer(a1, len(a2)) - longer(a2, len(a1))
+    a1, a2 = of_one_length(np.atleast_1d(a1), np.atleast_1d(a2))
+    return a1 - a2
+
+
+def of_one_length(a1, a2):
+    return longer(a1, len(a2)), longer(a2, len(a1))
 
 
 def longer(p, n):

@@ -52,7 +52,7 @@ class Objects:
         self._python_classes: dict[int, type] = {}
         self._held: list[int] = []
         self._looks_at: list[int] = []
-        self._arrays = 0
+        self._arrays = self._making = 0
         self._growth = 0
         self._holding = 0  # how often an object was found to hold, or to look at, more
         self._reach: dict[int, tuple[int, int]] = {}
@@ -121,6 +121,8 @@ class Objects:
             self._looks_at.append(0)
             if isinstance(site, Op) and len(site.results) == 1 and _is_of_numbers(site.results[0]):
                 self._arrays |= 1 << self._number[site]
+            if makes_entries(site):
+                self._making |= 1 << self._number[site]
         return 1 << self._number[site]
 
     def _sets(self, bits: int) -> Sites:
@@ -280,12 +282,13 @@ class Objects:
 
     def makes_entry(self, op: Op) -> bool:
         """Reading one makes it, in a dict of a class with `__missing__` that has none."""
-        return op.fn is operator.getitem and any(map(makes_entries, self.of(op.args[0])))
+        return op.fn is operator.getitem and bool(self._bits(op.args[0]) & self._making)
 
     def _entry_made(self, op: Op) -> int:
-        owners = self._bits(op.args[0])
-        made = self._bit(op) if self.makes_entry(op) else 0
-        if made and not all(makes_new(self._sites[i]) for i in numbers_in(owners)):
+        if not self.makes_entry(op):
+            return 0
+        owners, made = self._bits(op.args[0]), self._bit(op)
+        if not all(makes_new(self._sites[i]) for i in numbers_in(owners & self._making)):
             made |= self._closure(owners) | self._global  # whatever the function has
         self._hold(owners | made, made)  # what it holds itself is not known either
         return made

@@ -12,11 +12,10 @@ from ctxdispatch.passes import buffers
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.mode import Program
+from ctxdispatch_contexts.programs.sizes import Types
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
-
-Types = tuple[T.Type, ...]
 
 
 def other_length(types: tuple[T.Type, ...]) -> tuple[T.Type, ...] | None:

@@ -29,7 +29,7 @@ from ctxdispatch_contexts.derivatives.table import elementwise
 def counts(graph: Graph) -> dict[Operand, int]:
     """How many elements there are in each value of which that is known."""
     found: dict[Operand, int] = {**graph.lengths}
-    if not found or any(_may_change(op) for _, op in graph.ops()):
+    if not found or any(_may_reshape(op) for _, op in graph.ops()):
         return {}
     size = -1
     while size != len(found):
@@ -40,7 +40,7 @@ def counts(graph: Graph) -> dict[Operand, int]:
     return found
 
 
-def _may_change(op: Op) -> bool:
+def _may_reshape(op: Op) -> bool:
     """The shape of an array, in place."""
     row = fact_of(op.fn)
     named = op.fn is setattr and not (isinstance(op.args[1], Const) and op.args[1].value != "shape")

@@ -51,10 +51,12 @@ def types_of(
     if not before or code.co_name in _COMPREHENSIONS:  # what is around it is in itself, or not
         return given
     prepared.descents += 1
-    descends = any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
-    descends = descends or any(is_none(a) and not is_none(b) for a, b in zip(args, before[-1].params))
-    descends = descends or any(_is_another(prepared, code, a, before) for a in args)
-    descends = descends or not any(each.function in (None, function) for each in before)
+    descends = (
+        any(new in _parts(old) for new, old in zip(given.types, before[-1].types))
+        or any(is_none(a) and not is_none(b) for a, b in zip(args, before[-1].params))
+        or any(_is_another(prepared, code, a, before) for a in args)
+        or not any(each.function in (None, function) for each in before)
+    )
     return given if descends and prepared.descents <= MAX_CALLS else None
 
 

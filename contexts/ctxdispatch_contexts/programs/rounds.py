@@ -19,10 +19,9 @@ from ctxdispatch.ir.values import Const, Operand, hashable
 from ctxdispatch.passes import python_types
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.container_types import by_position
+from ctxdispatch.passes.held import MAX_POSITIONS
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.counts import counts
-
-MAX_ITEMS = 16
 
 Emit = Callable[..., Operand]
 
@@ -48,21 +47,19 @@ class Finder:
         self.counted = False
         self.forest = loops(graph, self.tree)
 
-    def region(self, header: Block, loop: Loop) -> list[Block]:
+    def region(self, header: Block) -> list[Block]:
         """The loop, and what its rounds alone lead to, where they raise, return, or act before a `break`:
         that may be all the rest of the program."""
         body = header.terminator.body.target  # type: ignore[union-attr]
-        return [header] if body is header else [header, *(
-            b for b in self.graph.blocks
-            if (b in loop.blocks and b is not header) or (b in self.tree and self.tree.dominates(body, b))
-        )]  # fmt: skip
+        led_to = (b for b in self.graph.blocks if b in self.tree and self.tree.dominates(body, b))
+        return [header] if body is header else [header, *led_to]
 
     def around(self, op: Op) -> Loop | None:
         return self.forest.loop_of.get(self.home[op.result])
 
     def of(self, source: Operand) -> Items | None:
         if isinstance(source, Const):
-            written = source.value[: MAX_ITEMS + 1] if type(source.value) in (tuple, range, str) else None
+            written = source.value[: MAX_POSITIONS + 1] if type(source.value) in (tuple, range, str) else None
             return None if written is None else _written([*map(Const, written)])
         made, alone = self.makers.get(source), len(self.uses[source]) == 1  # type: ignore[arg-type,index]
         fn = made.fn if made is not None and hashable(made.fn) else None
@@ -116,7 +113,7 @@ def _held(source: Operand) -> Items | None:
 
 def _range(bounds: Sequence[T.Type]) -> Items | None:
     known = python_types.range_of([t.value if isinstance(t, T.Known) else None for t in bounds])
-    return None if known is None else _written([*map(Const, known[: MAX_ITEMS + 1])])
+    return None if known is None else _written([*map(Const, known[: MAX_POSITIONS + 1])])
 
 
 def _written(items: Sequence[Operand]) -> Items:
@@ -185,4 +182,4 @@ def _of_items(source: Operand, type_: T.Held) -> Items:
     return _zipped(_of_keys(source, type_), _of_values(source, type_))
 
 
-__all__ = ["MAX_ITEMS", "Emit", "Finder", "Items"]
+__all__ = ["Emit", "Finder", "Items"]

@@ -6,11 +6,9 @@ from types import FunctionType
 from typing import Any
 
 from ctxdispatch.ir.leaves import is_leaf
-from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import without_objects
 from ctxdispatch_contexts.programs.lifting import made_at_run_time
-
-Types = tuple[T.Type, ...]
+from ctxdispatch_contexts.programs.sizes import Types
 
 
 def for_any(types: Types) -> Types:

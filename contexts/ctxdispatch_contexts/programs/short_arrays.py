@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.mode import Program
-from ctxdispatch_contexts.programs.sizes import counted_where, is_counted, unsized
+from ctxdispatch_contexts.programs.sizes import Types, counted_where, is_counted, unsized
 from ctxdispatch_contexts.programs.tiers import Reason
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
 
@@ -20,15 +19,13 @@ WORTH_COUNTING = 2.0
 MAX_LENGTHS = 4
 """So many programs for the same types are kept; calls with other lengths are recorded."""
 
-Types = tuple[T.Type, ...]
-
 
 def for_lengths(
     entry: Entry, types: Types, args: tuple[Any, ...], reason: Reason | None, *, others: bool = False
 ) -> tuple[Program | None, Reason | None, Types]:
     """As `Entry.program_or_reason` gives it, and the types that it is for. `reason`: why there is none for
     any length; `others`: of another function of this code."""
-    counted = _counted(entry, types, args)
+    counted = with_lengths(entry, types, args)
     lasts = reason is None or reason.lasts
     if lasts or counted == types or is_counted(types) or entry.mode.region is not None:
         return None, reason, types
@@ -45,15 +42,11 @@ def for_lengths(
 
 
 def with_lengths(entry: Entry, types: Types, args: tuple[Any, ...]) -> Types:
-    """Of arguments for whose types there are programs of some lengths."""
-    counted = _counted(entry, types, args)
+    """The types of arguments with their lengths, where there is a program for these, or may be one more."""
+    own = len(entry.own_types(types))
+    counted = (*counted_where(types[:own], args), *types[own:])
     kept = [each for each in entry.specialised if is_counted(each) and unsized(each) == unsized(types)]
     return counted if counted in kept or len(kept) < MAX_LENGTHS else types
-
-
-def _counted(entry: Entry, types: Types, args: tuple[Any, ...]) -> Types:
-    own = len(entry.own_types(types))
-    return (*counted_where(types[:own], args), *types[own:])
 
 
 __all__ = ["WORTH_COUNTING", "for_lengths", "with_lengths"]

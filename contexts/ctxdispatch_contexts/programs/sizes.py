@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.passes import types as T
+from ctxdispatch.passes.held import MAX_POSITIONS
 
 LIMIT = 1 << 16
 """Elements: below, compiling a kernel and calling it costs more than it saves."""
@@ -46,13 +47,10 @@ class Counted(T.Type):
     count: int
 
 
-FEW = 16
-
-
 def counted_where(types: Types, args: Sequence[Any]) -> Types:
     """The types of arguments, those of short arrays with their lengths."""
     return tuple([
-        Counted(t, len(a)) if isinstance(t, T.ArrayOf) and t.ndim == 1 and len(a) <= FEW else t
+        Counted(t, len(a)) if isinstance(t, T.ArrayOf) and t.ndim == 1 and len(a) <= MAX_POSITIONS else t
         for t, a in zip(types, args)
     ])  # fmt: skip
 

@@ -155,7 +155,7 @@ _ADDS = (primitives.list_append, primitives.list_extend)
 def _items(operand: Operand, graph: Graph, block: Block, reader: Op) -> Sequence[Operand] | None:
     """What there is in it where `reader` goes through it; None where that is not known one by one."""
     types = by_position(operand_type(operand))
-    if types is None and graph.lengths and (count := counts(graph).get(operand)) is not None:
+    if types is None and (count := counts(graph).get(operand)) is not None:
         types = [T.Any] * count
     if types is not None:
         return _read(operand, enumerate(types), block, reader)

@@ -46,15 +46,19 @@ def prepare_trusting(
         unknown = found.foreign and (any(map(has_held, types)) or rests_on_held(found.guards.values()))
         meets = held and may_meet(types, found.settled())
         if changing == untrusted and not unknown and not meets:
-            turned = [op for op in graph.entry.ops if op.fn is np.asarray and own is not None]
-            lists = {op.result for op in turned if T.cls_of(operand_type(op.args[0])) in (list, tuple)}
-            if own is not None and not lists.isdisjoint(own.args):
-                own = None  # the arrays are made of lists here: more is known of such a call
+            if own is not None and _has_lists_turned(graph, own):
+                own = None  # more is known of a call with the arrays
             return found, [with_unset(t, found.unset) for t in types], own
         untrusted = changing
         held = held and not (meets or found.foreign)
         if found.foreign:
             types = [without_held(t) for t in types]
+
+
+def _has_lists_turned(graph: Graph, own: Op) -> bool:
+    """Into arrays, before the call."""
+    turned = [op for op in graph.entry.ops if op.fn is np.asarray and op.result in own.args]
+    return any(T.cls_of(operand_type(op.args[0])) in (list, tuple) for op in turned)
 
 
 def _changing(prepared: Prepared) -> Set[Variable]:

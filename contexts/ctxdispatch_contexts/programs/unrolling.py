@@ -28,10 +28,10 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.aggregates import kind_of
 from ctxdispatch.passes.container_types import by_position
 from ctxdispatch.passes.expected import is_vague
-from ctxdispatch.passes.held import loses
+from ctxdispatch.passes.held import MAX_POSITIONS, loses
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.lifting import gives_up, giving_up
-from ctxdispatch_contexts.programs.rounds import MAX_ITEMS, Emit, Finder, Items
+from ctxdispatch_contexts.programs.rounds import Emit, Finder, Items
 
 MAX_OPS = 600
 
@@ -51,7 +51,7 @@ def unroll(graph: Graph, chain: dict[Op, Any], clashes: Container[Value] | None 
         loop = finder.forest.header_of(header)
         items = None if loop is None else _worth_copies(finder, header, loop, clashes)
         if loop is not None and items is not None:
-            _unroll(graph, finder.region(header, loop), items, chain)
+            _unroll(graph, finder.region(header), items, chain)
             return True
     return False
 
@@ -60,13 +60,13 @@ def _worth_copies(
     finder: Finder, header: Block, loop: Loop, clashes: Container[Value] | None
 ) -> Items | None:
     """The items of the loop, whose iterators are gone from the graph then."""
-    region = finder.region(header, loop)
+    region = finder.region(header)
     tails = [block for block in region if block not in loop.blocks]
     if len({edge.target for edge in _leaving(region)}) > 1 or not _are_short(tails):
         return None
     finder.iterators, finder.counted = [], False
     items = finder.of(header.terminator.iterator)  # type: ignore[union-attr]
-    if items is None or items.count is None or items.count > MAX_ITEMS:
+    if items is None or items.count is None or items.count > MAX_POSITIONS:
         return None
     ops = [op for block in region for op in block.ops]
     graph = finder.graph
