@@ -159,7 +159,7 @@ def _written_down(ctx: Recording, f: Any, run: Run, args: Args, kwargs: Kwargs) 
         return resolve(ctx, args[0])(*args[1:], **kwargs)
     run = callee if run is f else run
     slot, callee = callee, spelled(callee)
-    if run is slot and type(slot) is SLOT and not all(map(is_plain, args)):
+    if run is slot and type(slot) is SLOT and (slot is callee or not all(map(is_plain, args))):
         constant = all(map(is_number_or_array, args)) and not record.any_active((args, kwargs))
         if slot is not callee and constant:
             return stores.constant(ctx, callee, args, kwargs, slot)  # the operator would be the class's own

@@ -157,26 +157,32 @@ def _in_order(values: Iterable[Any]) -> list[Any]:
 
 
 def slot(record: Any, method: Any, callee: Any, args: Args) -> tuple[Any, Args] | None:
-    """The callee and operands that `method`, an operator's in C, comes to where one of its operands is of a
-    class in Python; None where it leaves the operation to that. `callee` is the method as an operator."""
-    found = _of_numpy(method) if len(args) == 2 else None
-    if found is None:
+    """The callee and operands that `method`, an operator's in C, comes to where it is called by its name, or
+    one of its operands is of a class in Python; None where it leaves the operation to that. `callee` is the
+    method as an operator."""
+    found = _as_operator(method) if len(args) == 2 else None
+    plain = all(map(is_plain, args))  # then the method itself can be asked: it runs nobody's code
+    if found is None or not (plain or of_numpy(method)):
         return (callee, args) if callee is method else (of_slot(record, callee, args), args)
-    ufunc, turned = found
+    operation, turned = found
     number, other = args
-    if leaves_operator(type(number), type(other)):
+    if method(*args) is NotImplemented if plain else leaves_operator(type(number), type(other)):
         return None
-    return ufunc, args[::-1] if turned else args
+    return UFUNCS[operation] if of_numpy(method) else operation, args[::-1] if turned else args
 
 
-def _of_numpy(method: Any) -> tuple[Any, bool] | None:
-    """The ufunc that np.float64.__mul__ or np.ndarray.__rmul__ is, and whether its operands are turned."""
-    if type(method) is not SLOT or not issubclass(method.__objclass__, (np.generic, np.ndarray)):
+def of_numpy(method: Any) -> bool:
+    return issubclass(method.__objclass__, (np.generic, np.ndarray))
+
+
+def _as_operator(method: Any) -> tuple[Any, bool] | None:
+    """What np.float64.__mul__ or float.__rmul__ is in `operator`, and whether its operands are turned."""
+    if type(method) is not SLOT or not (of_numpy(method) or method.__objclass__ in (int, float, complex)):
         return None
     for turned, name in enumerate((method.__name__, method.__name__.replace("__r", "__", 1))):
-        ufunc = UFUNCS.get(getattr(operator, name, None))
-        if ufunc is not None:
-            return ufunc, bool(turned)
+        operation = getattr(operator, name, None)
+        if operation in UFUNCS:
+            return operation, bool(turned)
     return None
 
 
