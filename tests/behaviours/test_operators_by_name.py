@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+
 from ctxdispatch_contexts.forward import jvp
 from ctxdispatch_contexts.reverse import grad
 
-_NAMES = ("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "pow", "rpow", "mod", "floordiv")
+_NAMES = "add radd sub rsub mul rmul truediv rtruediv pow rpow mod floordiv".split()
 _OTHERS = (2.0, 3, True, np.float64(2.5), np.float32(2.5), (1.5, 2.0), np.array([1.0, 2.0]))
 _X = np.array([1.3, 2.1])
 

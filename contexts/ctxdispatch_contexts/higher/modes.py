@@ -289,10 +289,11 @@ def _reverse(mode: JacobianMode, source: Source, types: Sequence[T.Type], cells:
     prepared, settled, _ = prepare_trusting(source, types, cells, ADContext.ad_has_rule)
     y_type = _result_type(mode, prepared)
     contained = issubclass(T.cls_of(y_type) or object, (tuple, list, dict))
-    if not mode.has_aux and (contained or y_type is T.Any or mode.row_by_row):
+    of_any_rank = issubclass(T.cls_of(y_type) or object, np.ndarray) and not isinstance(y_type, T.ArrayOf)
+    if not mode.has_aux and (contained or y_type is T.Any or of_any_rank or mode.row_by_row):
         rows = pulled_containers if contained else pulled_rows
         return _reverse_at_run_time(mode, source, types, cells, rows)
-    if not isinstance(y_type, T.ArrayOf) or not y_type.dims:
+    if not of_any_rank and (not isinstance(y_type, T.ArrayOf) or not y_type.dims):
         gradient = ReverseMode(
             wrt=mode.wrt, split=False, single=mode.single, has_aux=mode.has_aux, leading=mode.leading,
             region=mode.region,

@@ -46,6 +46,7 @@ from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE, RULES
 from ctxdispatch_contexts.programs.staying import make_alike
+from ctxdispatch_contexts.programs.taking import Taken, bring, sees_target, taker
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -85,14 +86,17 @@ class Opened(NamedTuple):
 
 def inline(prepared: Prepared, block: Block, op: Op, target: Target) -> Block | None:
     """Inline a function that exists already; the result is the block after the call."""
-    if not _is_consumed(prepared, op, target.function.__code__):
+    taken = _taken(prepared, op, target.function.__code__, target.function in _AS_LISTS)
+    if not taken.here:
         return None
+    if taken.moved:
+        return block
     opened = open_function(prepared, block, op, target)
     if opened is None:
         refuse_assigned(target.function.__code__, op.pos)  # before the program has changed anything
         around = calls_around(prepared, op, target.function.__code__)
         return block if around and make_alike(prepared, block, op, target, around[-1].params) else None
-    if target.function in (lowerings.map_, lowerings.filter_):
+    if target.function in _AS_LISTS:
         _note_looks(prepared, op)
     return _splice_opened(prepared, block, op, opened)
 
@@ -131,6 +135,23 @@ def _splice_opened(prepared: Prepared, block: Block, op: Op, opened: Opened) -> 
         graph = as_list(graph)
         _note_looks(prepared, op)
     return _splice(prepared, block, op, graph, args, cells, (*prepared.chain.get(op, ()), given))
+
+
+_AS_LISTS = (lowerings.map_, lowerings.filter_)
+"""What makes an iterator, read as code that makes all its items."""
+
+
+def _taken(prepared: Prepared, op: Op, code: CodeType, as_list: bool = False) -> Taken:
+    """Whether a call can be replaced by its code where it stands."""
+    if not as_list and not is_generator(code):
+        return Taken(True)
+    making = prepared.maker.get(op.callee)  # type: ignore[arg-type]
+    if not _is_consumed(prepared, op, code) or sees_target(prepared.graph, op, making):
+        return Taken(False)
+    _, consumer = taker(prepared.graph, op)
+    chain = prepared.chain.get(consumer, ()) if type(consumer) is Op else ()
+    in_turn = any(type(each) is Given and each.code is lowerings.reduce.__code__ for each in chain)
+    return bring(prepared.graph, op, in_turn)
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:
@@ -181,8 +202,11 @@ def from_inside(
 
 def inline_made(prepared: Prepared, block: Block, op: Op, making: Op) -> Block | None:
     """A call of a function made right here: its cells are values of this program."""
-    if not _is_consumed(prepared, op, making.args[1].value):  # type: ignore[union-attr]
+    taken = _taken(prepared, op, making.args[1].value)  # type: ignore[union-attr]
+    if not taken.here:
         return None
+    if taken.moved:
+        return block
     opened = open_made(prepared, block, op, making)
     return None if opened is None else _splice_opened(prepared, block, op, opened)
 
@@ -310,9 +334,9 @@ def _note_looks(prepared: Prepared, op: Op) -> None:
         return
     prepared.looks_at_items = True
     for block in prepared.graph.blocks:
-        for taker in [other for other in block.ops if op.result in other.args]:
-            others = [a for a in taker.args if a is not op.result and _may_change(a)]
-            block.ops.insert(block.ops.index(taker), Op(Const(look_besides), others, [], (), op.pos))
+        for looking in [other for other in block.ops if op.result in other.args]:
+            others = [a for a in looking.args if a is not op.result and _may_change(a)]
+            block.ops.insert(block.ops.index(looking), Op(Const(look_besides), others, [], (), op.pos))
 
 
 @says()

@@ -310,7 +310,7 @@ class Calls(Opaque):
         if type(v) in (list, tuple, range, str, bytes) or isinstance(v, tuple):
             return self.born(Cursor(v))
         if type(v) in _VIEWS:
-            return self.born(Cursor(list(v)))
+            return self.born(self.journal.ahead_of_view(Cursor(list(v)), v))
         if isinstance(v, Cursor):
             return v
         if special(type(v), "__iter__") is not None:

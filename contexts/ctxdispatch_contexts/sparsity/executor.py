@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Collection
+from contextlib import nullcontext
 from typing import Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
@@ -87,12 +88,14 @@ class Executor(Calls):
         levels.append(len(self.journal.levels))
         position = self.position
         try:
-            outcomes = self.walk(frame, found.graph.entry, ())
+            with self.journal.noting() if found.eager else nullcontext() as read:
+                self.journal.read(args)
+                outcomes = self.walk(frame, found.graph.entry, ())
         finally:
             levels.pop()
         self.position = position
         value = outcomes[None].values[None]
-        return Cursor(value, args) if found.eager else value
+        return value if read is None else self.journal.ahead(Cursor(value, args), read)
 
     # -- paths -----------------------------------------------------------------------------------------------
 
@@ -212,6 +215,7 @@ class Executor(Calls):
             self.position = op.pos
         args = [get(a) for a in op.args]
         args = [*map(self.own, args)] if self.given else args
+        self.journal.read(args)
         plain = len(args) - len(op.kwnames)
         named = dict(zip(op.kwnames, args[plain:], strict=True)) if op.kwnames else {}
         try:

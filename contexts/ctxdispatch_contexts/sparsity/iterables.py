@@ -44,7 +44,9 @@ def eagerly(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         return f(*args, **kwargs)  # it is no iterable, and says so when it comes to that
     endless = args and not ends(not isinstance(a, ENDLESS) for a in args) and not _sliced(f, args)
     out = f(*[iterable(run, a) for a in args], **kwargs)
-    return run.born(out if endless else Cursor(list(out), args))
+    if endless:
+        return run.born(out)
+    return run.born(run.journal.ahead(Cursor(list(out), args), {id(a): a for a in args}))
 
 
 def _has_no_items(v: Any) -> bool:

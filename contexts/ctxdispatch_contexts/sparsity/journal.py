@@ -10,6 +10,7 @@ after the other: identity and aliasing stay what they are. Level 0 is for what t
 from __future__ import annotations
 
 import contextlib
+import gc
 import types
 import weakref
 from collections import deque
@@ -32,12 +33,14 @@ class Cursor:
     """An iterator whose place can be saved: over a sequence, as it is when it is read. Its place is None
     after a branch in which it was advanced on one side only."""
 
-    __slots__ = ("items", "at", "through")
+    __slots__ = ("items", "at", "through", "outdated")
 
     def __init__(self, items: Any, sources: Iterable[Any] = ()) -> None:
         """`sources`: iterators whose items were all taken to make these."""
         self.items: Any = items
         self.at: int | None = 0
+        self.outdated = False
+        """What the items were made of has changed since."""
         self.through: Cursor | None = None
         """Goes through this one."""
         self.goes_through(sources)
@@ -60,6 +63,11 @@ class Cursor:
             raise out_of_sight(
                 "an iterator is read while another one goes through it; take its items as a list first, and "
                 "go through that"
+            )
+        if self.outdated:
+            raise out_of_sight(
+                "an iterator is read after what it goes through, or reads, has changed; take its items as a "
+                "list where they are to be made"
             )
         if self.at >= len(self.items):
             raise StopIteration
@@ -87,6 +95,40 @@ class Journal:
         self.clock = 0
         self._born: dict[int, tuple[Any, int]] = {}
         self.shadows: dict[int, Memory] = {}
+        self._noting: list[dict[int, Any]] = []
+        self._ahead: dict[int, list[Cursor]] = {}
+
+    # -- items that are made before they are taken -----------------------------------------------------------
+
+    @contextlib.contextmanager
+    def noting(self) -> Iterator[dict[int, Any]]:
+        """What is read within, by id."""
+        notes: dict[int, Any] = {}
+        self._noting.append(notes)
+        try:
+            yield notes
+        finally:
+            self._noting.pop()
+
+    def read(self, things: Iterable[Any]) -> None:
+        if self._noting:
+            through = (a.items if type(a) is Cursor else a for a in things)
+            found = {id(m): m for m in (getattr(getattr(a, "array", a), "memory", a) for a in through)}
+            for notes in self._noting:
+                notes.update(found)
+
+    def ahead(self, cursor: Cursor, things: dict[int, Any]) -> Cursor:
+        """The items of `cursor` are made now, of these, and taken later."""
+        for thing in things.values():
+            if not issubclass(type(thing), (int, float, complex, str, np.generic)):
+                self.bear(thing)  # keeps it alive: its id is a key
+                self._ahead.setdefault(id(thing), []).append(cursor)
+        return cursor
+
+    def ahead_of_view(self, cursor: Cursor, view: Any) -> Cursor:
+        """The items of a dict's values, which are read off it when they are taken."""
+        seen = () if type(view) in (dict, set, frozenset) else gc.get_referents(view)
+        return self.ahead(cursor, {id(each): each for each in seen})
 
     # -- births ----------------------------------------------------------------------------------------------
 
@@ -109,6 +151,8 @@ class Journal:
 
     def touch(self, thing: Any) -> None:
         """`thing` is about to change."""
+        for cursor in self._ahead.get(id(thing), ()):
+            cursor.outdated |= not cursor.has_ended()
         level = self.levels[-1]
         if id(thing) not in level.saved and self.birth(thing) < level.clock:
             level.saved[id(thing)] = (thing, self.save(thing))

@@ -54,9 +54,11 @@ SILENT = {
 
 
 def lowered(run: Any, f: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    out = run.call(table.lowering(f), args, kwargs)
+    with run.journal.noting() as read:
+        out = run.call(table.lowering(f), args, kwargs)
     if isinstance(out, Cursor):  # `map` has taken all items by now
         out.goes_through(args)
+        run.journal.ahead(out, read)
     return out
 
 

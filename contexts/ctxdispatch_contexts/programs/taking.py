@@ -1,0 +1,138 @@
+"""Iterators that a program makes all items of at once: where that is done.
+
+    g = (v * v for v in xs)                    xs.append(y)
+    xs.append(y)                      ->       g = [v * v for v in xs]
+    s = sum(g)                                 s = sum(g)
+
+Nothing of a generator, of `map` or of `filter` runs before the first item is taken. So the list of all items
+stands for it right where they are taken, and only if whoever takes them takes all, without doing anything
+between two of them that could be seen: `beside` says whether it does.
+"""
+
+from __future__ import annotations
+
+import builtins
+from typing import NamedTuple
+
+from ctxdispatch.facts import fact_of
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.analysis import IrreducibleError, loops
+from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
+from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.values import Value
+from ctxdispatch_contexts.programs.aliases import Objects
+
+PASSES_ON = (builtins.enumerate, builtins.zip, builtins.iter)
+"""They take items of their operand when they are asked for theirs."""
+_DISPLAYS = (primitives.list_append, primitives.set_add, primitives.map_add)
+"""What puts items into containers that are being displayed, which nobody else has yet."""
+
+
+def may_change(op: Op) -> bool:
+    """It may change something, or do what is seen elsewhere, as far as its callee says."""
+    if op.fn in _DISPLAYS or op.fn is primitives.make_function:
+        return False
+    fact = fact_of(op.fn)
+    if fact is None:
+        return op.fn is None or not is_ours(getattr(op.fn, "__module__", None))
+    return bool(fact.stores or fact.effect or fact.calls)
+
+
+def taker(graph: Graph, op: Op) -> tuple[list[Op], Op | Block | None]:
+    """What passes the items of `op` on, and then who takes them: an op, the header of a loop, or None."""
+    passing, value = [], op.result
+    while True:
+        users = [other for _, other in graph.ops() if value in other.args]
+        loops_through = (b for b in graph.blocks if isinstance(b.terminator, Iterate))
+        ends = [b for b in loops_through if b.terminator.iterator is value]  # type: ignore[union-attr]
+        if len(users) + len(ends) != 1 or _leaves(graph, value):
+            return passing, None
+        if ends:
+            return passing, ends[0]
+        if users[0].fn not in PASSES_ON:
+            return passing, users[0]
+        passing.append(users[0])
+        value = users[0].result
+
+
+def _leaves(graph: Graph, value: Value) -> bool:
+    """It goes on along an edge, or out of the program."""
+    ends = [b.terminator for b in graph.blocks if not isinstance(b.terminator, Iterate)]
+    passed = any(value in edge.args for block in graph.blocks for edge in block.edges())
+    return passed or any(value in end.operands() for end in ends if end is not None)
+
+
+class Taken(NamedTuple):
+    """`here`: the items can be made where their maker stands now. `moved`: it has come to where they are
+    taken."""
+
+    here: bool
+    moved: bool = False
+
+
+def bring(graph: Graph, op: Op, in_turn: bool = False) -> Taken:
+    """In place: `op` comes to stand where its items are taken. `in_turn`: between two of them something of
+    the user's runs."""
+    passing, found = taker(graph, op)
+    if found is None or (in_turn and any(may_change(each) for _, each in graph.ops() if each is not found)):
+        return Taken(False)
+    start = definitions(graph)[op.result]
+    if isinstance(found, Block):
+        return Taken(not any(map(may_change, _until(graph, start, op, found, passing))))
+    end = next(block for block in graph.blocks if found in block.ops)
+    if start is end:
+        between = [each for each in _between(end, op, found) if each not in passing]
+        if not any(map(may_change, between)):
+            return Taken(True)
+    elif not _as_often(graph, start, end):
+        return Taken(False)
+    for each in (op, *passing):
+        home = definitions(graph)[each.result]
+        home.ops.remove(each)
+        end.ops.insert(end.ops.index(found), each)
+    return Taken(True, moved=True)
+
+
+def sees_target(graph: Graph, op: Op, making: Op | None) -> bool:
+    """Whether the code that gives the items may look at the list that grows by them: `list.extend` puts each
+    there before it takes the next one."""
+    passing, found = taker(graph, op)
+    if type(found) is Op and found.fn is builtins.list:
+        _, found = taker(graph, found)
+    if type(found) is not Op or found.fn not in (list.extend, primitives.list_extend):
+        return False
+    makers = {r: each for _, each in graph.ops() for r in each.results}
+    sources = [a for each in (op, *passing) for a in each.args]
+    sources += [makers[a].args[0] for a in sources if a in makers and makers[a].fn is builtins.iter]
+    sources += [] if making is None else making.args
+    objects = Objects(graph)
+    target = objects.of(found.args[0])
+    return any(objects.reach(a) & target for a in sources if isinstance(a, Value) and a is not op.result)
+
+
+def _between(block: Block, op: Op, taker: Op) -> list[Op]:
+    return block.ops[block.ops.index(op) + 1 : block.ops.index(taker)]
+
+
+def _until(graph: Graph, start: Block, op: Op, header: Block, passing: list[Op]) -> list[Op]:
+    """What may run between the making of an iterator and the end of the loop through it: all that may run
+    after its making."""
+    reached, left = {start}, [start]
+    while left:
+        for edge in left.pop().edges():
+            if edge.target not in reached:
+                reached.add(edge.target)
+                left.append(edge.target)
+    before = {start: start.ops.index(op) + 1}
+    ops = [each for block in graph.blocks if block in reached for each in block.ops[before.get(block, 0) :]]
+    return [each for each in ops if each not in passing]
+
+
+def _as_often(graph: Graph, start: Block, end: Block) -> bool:
+    """They lie in the same loops."""
+    try:
+        forest = loops(graph)
+    except IrreducibleError:
+        return False
+    return forest.loop_of.get(start) is forest.loop_of.get(end)
