@@ -144,6 +144,7 @@ def check(f, x=1.5, refused=False):
                 assert np.isclose(found[0], expected) and np.isclose(found[1], slope, rtol=1e-4)
 
 
+@pytest.mark.every(90)
 @pytest.mark.parametrize("taker", _TAKERS)
 @pytest.mark.parametrize("change", _CHANGES)
 @pytest.mark.parametrize("maker", _MAKERS)

@@ -25,6 +25,7 @@ def _program(cls, name, other, bound):
     return by_number if bound else by_class
 
 
+@pytest.mark.every(60)
 @pytest.mark.parametrize("bound", [False, True])
 @pytest.mark.parametrize("other", _OTHERS, ids=lambda other: f"{type(other).__name__}{np.shape(other)}")
 @pytest.mark.parametrize("name", _NAMES)

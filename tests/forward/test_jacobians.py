@@ -414,3 +414,18 @@ def test_functions_of_the_module_that_have_no_ssa_form(jac, name):
     f = WITHOUT_FORM[name]
     expected = central(f, X) if jac in (jacfwd, jacrev) else central(f, X) @ X
     np.testing.assert_allclose(jac(f)(X), expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.array([[x[0]], [x[1] * x[0]]]),
+        lambda x: np.array([[x[0], 2.0], [x[1], x[0]]]),
+        lambda x: np.interp(x, [-3.0, 0.0, 3.0], [1.0, 5.0, 2.0]),
+        lambda x: np.interp([0.5, 1.5], [0.0, 1.0, 2.0, 3.0], x),
+    ],
+)
+def test_of_results_whose_rank_is_known_at_run_time_alone(f):
+    x = np.array([0.3, 0.8, -1.2, 2.0])
+    for _ in range(2):
+        assert np.allclose(jacrev(f)(x), jacfwd(f)(x))
