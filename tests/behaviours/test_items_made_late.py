@@ -9,6 +9,7 @@ import operator  # noqa: F401
 import numpy as np
 import pytest
 
+from ctxdispatch import explain
 from ctxdispatch_contexts.forward import jvp
 from ctxdispatch_contexts.programs.errors import MissingRuleError
 from ctxdispatch_contexts.reverse import grad, value_and_grad
@@ -222,3 +223,28 @@ def test_patterns_and_second_derivatives_know_it(maker, change):
     step = np.array([0.0, 1e-6])
     slope = (grad(f)(at + step) - grad(f)(at - step))[1] / 2e-6
     assert np.isclose(jvp(grad(f), (at,), (np.array([0.0, 1.0]),))[1][1], slope, rtol=1e-4, atol=1e-6)
+
+
+def in_turn(x):
+    return functools.reduce(lambda a, v: a + v * v, (u * 2.0 for u in x), 0.5)
+
+
+def by_map_in_a_loop(x):
+    found = []
+    for a, b in zip(map(square, x), x, strict=True):
+        found.append(a * b)
+    return sum(found)
+
+
+def extended(x):
+    found = [1.0]
+    found.extend(u * u for u in x)
+    return sum(found)
+
+
+@pytest.mark.parametrize("f", [in_turn, by_map_in_a_loop, extended])
+def test_where_nothing_changes_there_is_a_program(f):
+    derivative = value_and_grad(f)
+    for _ in range(3):
+        derivative([1.0, 2.0, 3.0])
+    assert "recorded" not in str(explain(derivative)([1.0, 2.0, 3.0]))

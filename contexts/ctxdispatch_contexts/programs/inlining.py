@@ -145,8 +145,7 @@ def _taken(prepared: Prepared, op: Op, code: CodeType, as_list: bool = False) ->
     """Whether a call can be replaced by its code where it stands."""
     if not as_list and not is_generator(code):
         return Taken(True)
-    making = prepared.maker.get(op.callee)  # type: ignore[arg-type]
-    if not _is_consumed(prepared, op, code) or sees_target(prepared.graph, op, making):
+    if not _is_consumed(prepared, op, code) or sees_target(prepared.graph, op):
         return Taken(False)
     _, consumer = taker(prepared.graph, op)
     chain = prepared.chain.get(consumer, ()) if type(consumer) is Op else ()

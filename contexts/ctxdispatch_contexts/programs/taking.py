@@ -14,6 +14,7 @@ from __future__ import annotations
 import builtins
 from typing import NamedTuple
 
+from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, loops
@@ -21,10 +22,14 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.rewrite import definitions
 from ctxdispatch.ir.values import Value
-from ctxdispatch_contexts.programs.aliases import Objects
+from ctxdispatch.passes import types as T
+from ctxdispatch.passes.types import operand_type
+from ctxdispatch_contexts.programs.aliases import NOTHING, Objects, Sites
 
 PASSES_ON = (builtins.enumerate, builtins.zip, builtins.iter)
 """They take items of their operand when they are asked for theirs."""
+_PARTS = frozenset({builtins.iter, primitives.make_function, primitives.build_tuple})
+"""What a call of such reads, its result may read."""
 _DISPLAYS = (primitives.list_append, primitives.set_add, primitives.map_add)
 """What puts items into containers that are being displayed, which nobody else has yet."""
 
@@ -33,6 +38,9 @@ def may_change(op: Op) -> bool:
     """It may change something, or do what is seen elsewhere, as far as its callee says."""
     if op.fn in _DISPLAYS or op.fn is primitives.make_function:
         return False
+    if op.fn is builtins.iter and len(op.args) == 1:  # of two it calls the first
+        cls = T.cls_of(operand_type(op.args[0]))
+        return cls is None or bool(cls.__flags__ & HEAPTYPE)
     fact = fact_of(op.fn)
     if fact is None:
         return op.fn is None or not is_ours(getattr(op.fn, "__module__", None))
@@ -75,15 +83,14 @@ def bring(graph: Graph, op: Op, in_turn: bool = False) -> Taken:
     """In place: `op` comes to stand where its items are taken. `in_turn`: between two of them something of
     the user's runs."""
     passing, found = taker(graph, op)
-    if found is None or (in_turn and any(may_change(each) for _, each in graph.ops() if each is not found)):
+    if found is None or (in_turn and _is_disturbed(graph, op, passing, [each for _, each in graph.ops()])):
         return Taken(False)
     start = definitions(graph)[op.result]
     if isinstance(found, Block):
-        return Taken(not any(map(may_change, _until(graph, start, op, found, passing))))
+        return Taken(not _is_disturbed(graph, op, passing, _until_end(graph, start, op)))
     end = next(block for block in graph.blocks if found in block.ops)
     if start is end:
-        between = [each for each in _between(end, op, found) if each not in passing]
-        if not any(map(may_change, between)):
+        if not any(may_change(each) for each in _between(end, op, found) if each not in passing):
             return Taken(True)
     elif not _as_often(graph, start, end):
         return Taken(False)
@@ -94,7 +101,7 @@ def bring(graph: Graph, op: Op, in_turn: bool = False) -> Taken:
     return Taken(True, moved=True)
 
 
-def sees_target(graph: Graph, op: Op, making: Op | None) -> bool:
+def sees_target(graph: Graph, op: Op) -> bool:
     """Whether the code that gives the items may look at the list that grows by them: `list.extend` puts each
     there before it takes the next one."""
     passing, found = taker(graph, op)
@@ -102,22 +109,44 @@ def sees_target(graph: Graph, op: Op, making: Op | None) -> bool:
         _, found = taker(graph, found)
     if type(found) is not Op or found.fn not in (list.extend, primitives.list_extend):
         return False
-    makers = {r: each for _, each in graph.ops() for r in each.results}
-    sources = [a for each in (op, *passing) for a in each.args]
-    sources += [makers[a].args[0] for a in sources if a in makers and makers[a].fn is builtins.iter]
-    sources += [] if making is None else making.args
     objects = Objects(graph)
-    target = objects.of(found.args[0])
-    return any(objects.reach(a) & target for a in sources if isinstance(a, Value) and a is not op.result)
+    return bool(objects.of(found.args[0]) & _read(graph, objects, op, passing))
+
+
+def _is_disturbed(graph: Graph, op: Op, passing: list[Op], ops: list[Op]) -> bool:
+    """Whether one of `ops` may change what the code that gives the items reads."""
+    changing = [each for each in ops if each is not op and each not in passing and may_change(each)]
+    if not changing:
+        return False
+    objects = Objects(graph)
+    read = objects.loose(_read(graph, objects, op, passing))
+    return any(_disturbs(objects, read, each) for each in changing)
+
+
+def _disturbs(objects: Objects, read: Sites, op: Op) -> bool:
+    fact = fact_of(op.fn)
+    if fact is None or fact.effect or fact.calls:
+        return True
+    return any(objects.loose(objects.of(a)) & read for a in fact.stores.of(op.args, op.kwnames))
+
+
+def _read(graph: Graph, objects: Objects, op: Op, passing: list[Op]) -> Sites:
+    """What the code that gives the items may look at: what it is given, and what it has captured."""
+    makers = {r: each for _, each in graph.ops() for r in each.results}
+    given = [op.callee, *(a for each in (op, *passing) for a in each.args)]
+    for value in given:
+        maker = makers.get(value)  # type: ignore[arg-type]
+        if maker is not None and maker.fn in _PARTS:
+            given += maker.args
+    return NOTHING.union(*[objects.reach(a) for a in given if isinstance(a, Value) and a is not op.result])
 
 
 def _between(block: Block, op: Op, taker: Op) -> list[Op]:
     return block.ops[block.ops.index(op) + 1 : block.ops.index(taker)]
 
 
-def _until(graph: Graph, start: Block, op: Op, header: Block, passing: list[Op]) -> list[Op]:
-    """What may run between the making of an iterator and the end of the loop through it: all that may run
-    after its making."""
+def _until_end(graph: Graph, start: Block, op: Op) -> list[Op]:
+    """What may run after `op`, a loop through its items among it."""
     reached, left = {start}, [start]
     while left:
         for edge in left.pop().edges():
@@ -125,8 +154,7 @@ def _until(graph: Graph, start: Block, op: Op, header: Block, passing: list[Op])
                 reached.add(edge.target)
                 left.append(edge.target)
     before = {start: start.ops.index(op) + 1}
-    ops = [each for block in graph.blocks if block in reached for each in block.ops[before.get(block, 0) :]]
-    return [each for each in ops if each not in passing]
+    return [each for block in graph.blocks if block in reached for each in block.ops[before.get(block, 0) :]]
 
 
 def _as_often(graph: Graph, start: Block, end: Block) -> bool:
