@@ -5,8 +5,8 @@
     s = sum(g)                                 s = sum(g)
 
 Nothing of a generator, of `map` or of `filter` runs before the first item is taken. So the list of all items
-stands for it right where they are taken, and only if whoever takes them takes all, without doing anything
-between two of them that could be seen: `beside` says whether it does.
+stands for it right where they are taken (`bring`), and only if whoever takes them takes all, and changes
+nothing between two of them that is read for the next.
 """
 
 from __future__ import annotations

@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.wrappers import is_wrapper, parts
 from ctxdispatch_contexts.sparsity.errors import REMEDY, out_of_sight
 from ctxdispatch_contexts.sparsity.layouts import in_memory_order
-from ctxdispatch_contexts.sparsity.values import Either, Memory, Tracked, root_of
+from ctxdispatch_contexts.sparsity.values import Array, Either, Memory, Tracked, root_of
 
 Delta = dict[int, tuple[Any, Any]]
 """By id: an object and a state of it."""
@@ -112,8 +113,7 @@ class Journal:
 
     def read(self, things: Iterable[Any]) -> None:
         if self._noting:
-            through = (a.items if type(a) is Cursor else a for a in things)
-            found = {id(m): m for m in (getattr(getattr(a, "array", a), "memory", a) for a in through)}
+            found = {id(thing): thing for thing in map(_source, things)}
             for notes in self._noting:
                 notes.update(found)
 
@@ -206,6 +206,14 @@ class Journal:
         else:
             self.shadows[id(owner)] = Memory(in_memory_order(owner), terms)
             self.bear(owner)  # keeps it alive: its id is a key
+
+
+def _source(value: Any) -> Any:
+    """What has to change for `value` to be read otherwise: of what is ours, the list or memory behind it."""
+    through = value.items if type(value) is Cursor else value
+    if is_ours(type(through).__module__) and "array" in getattr(type(through), "__slots__", ()):
+        through = through.array
+    return through.memory if issubclass(type(through), Array) else through
 
 
 def _overwrite(array: Any, data: Any) -> None:
