@@ -83,10 +83,10 @@ def bring(graph: Graph, op: Op, in_turn: bool = False) -> Taken:
     """In place: `op` comes to stand where its items are taken. `in_turn`: between two of them something of
     the user's runs."""
     passing, found = taker(graph, op)
-    if found is None or (in_turn and _is_disturbed(graph, op, passing, [each for _, each in graph.ops()])):
+    if in_turn and _is_disturbed(graph, op, passing, [each for _, each in graph.ops()]):
         return Taken(False)
     start = definitions(graph)[op.result]
-    if isinstance(found, Block):
+    if found is None or isinstance(found, Block):  # they are taken somewhere, and one by one
         return Taken(not _is_disturbed(graph, op, passing, _until_end(graph, start, op)))
     end = next(block for block in graph.blocks if found in block.ops)
     if start is end:
