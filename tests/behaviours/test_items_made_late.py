@@ -248,3 +248,30 @@ def test_where_nothing_changes_there_is_a_program(f):
     for _ in range(3):
         derivative([1.0, 2.0, 3.0])
     assert "recorded" not in str(explain(derivative)([1.0, 2.0, 3.0]))
+
+
+CALLERS = [1.0, 2.0]
+
+
+def stores_in_one_arm(x):
+    if x[0] > 0.0:
+        s = sum(v * 2.0 for v in CALLERS)
+        CALLERS[0] = x[1]
+    else:
+        s = CALLERS[0] * 1.0
+    return np.array([s, x[0]])
+
+
+def stores_in_the_other_arm(x):
+    s = x[2]
+    if x[0] < 0.0:
+        s = sum(map(square, CALLERS))
+        CALLERS[0] = x[1]
+    return np.array([s, x[0]])
+
+
+@pytest.mark.parametrize("f", [stores_in_one_arm, stores_in_the_other_arm])
+def test_what_a_pattern_reads_ahead_is_the_caller_s_afterwards(f):
+    found = jacobian_sparsity(f, np.ones(3)).toarray()
+    assert found.tolist() == [[False, False, f is stores_in_the_other_arm], [True, False, False]]
+    assert [1.0, 2.0] == CALLERS and all(type(v) is float for v in CALLERS)

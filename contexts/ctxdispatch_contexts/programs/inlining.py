@@ -46,7 +46,7 @@ from ctxdispatch_contexts.programs.no_derivative import stand_at
 from ctxdispatch_contexts.programs.recipes import captured, is_none, parts_of
 from ctxdispatch_contexts.programs.rules import PACKAGE, RULES
 from ctxdispatch_contexts.programs.staying import make_alike
-from ctxdispatch_contexts.programs.taking import Taken, bring, sees_target, taker
+from ctxdispatch_contexts.programs.taking import Taken, bring, sees_target, way_of
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.prepare import Prepared
@@ -145,12 +145,14 @@ def _taken(prepared: Prepared, op: Op, code: CodeType, as_list: bool = False) ->
     """Whether a call can be replaced by its code where it stands."""
     if not as_list and not is_generator(code):
         return Taken(True)
-    if not _is_consumed(prepared, op, code) or sees_target(prepared.graph, op):
+    if not _is_consumed(prepared, op, code):
         return Taken(False)
-    _, consumer = taker(prepared.graph, op)
-    chain = prepared.chain.get(consumer, ()) if type(consumer) is Op else ()
+    graph, way = prepared.graph, way_of(prepared.graph, op)
+    if sees_target(graph, op, way):
+        return Taken(False)
+    chain = prepared.chain.get(way.taker, ())  # type: ignore[arg-type]
     in_turn = any(type(each) is Given and each.code is lowerings.reduce.__code__ for each in chain)
-    return bring(prepared.graph, op, in_turn)
+    return bring(graph, op, way, in_turn)
 
 
 def _is_consumed(prepared: Prepared, op: Op, code: CodeType) -> bool:

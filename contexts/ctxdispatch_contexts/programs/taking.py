@@ -20,7 +20,7 @@ from ctxdispatch.ir import primitives
 from ctxdispatch.ir.analysis import IrreducibleError, loops
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.leaves import is_ours
-from ctxdispatch.ir.rewrite import definitions
+from ctxdispatch.ir.rewrite import definitions, uses
 from ctxdispatch.ir.values import Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -47,28 +47,29 @@ def may_change(op: Op) -> bool:
     return bool(fact.stores or fact.effect or fact.calls)
 
 
-def taker(graph: Graph, op: Op) -> tuple[list[Op], Op | Block | None]:
-    """What passes the items of `op` on, and then who takes them: an op, the header of a loop, or None."""
-    passing, value = [], op.result
+class Way(NamedTuple):
+    """Which ops pass the items of an iterator on, and who takes them, in which block. None: nobody knows."""
+
+    passing: list[Op]
+    taker: Op | Iterate | None = None
+    block: Block | None = None
+
+
+def way_of(graph: Graph, op: Op) -> Way:
+    """Of what `op` gives."""
+    passing: list[Op] = []
+    known, value = uses(graph), op.result
     while True:
-        users = [other for _, other in graph.ops() if value in other.args]
-        loops_through = (b for b in graph.blocks if isinstance(b.terminator, Iterate))
-        ends = [b for b in loops_through if b.terminator.iterator is value]  # type: ignore[union-attr]
-        if len(users) + len(ends) != 1 or _leaves(graph, value):
-            return passing, None
-        if ends:
-            return passing, ends[0]
-        if users[0].fn not in PASSES_ON:
-            return passing, users[0]
-        passing.append(users[0])
-        value = users[0].result
-
-
-def _leaves(graph: Graph, value: Value) -> bool:
-    """It goes on along an edge, or out of the program."""
-    ends = [b.terminator for b in graph.blocks if not isinstance(b.terminator, Iterate)]
-    passed = any(value in edge.args for block in graph.blocks for edge in block.edges())
-    return passed or any(value in end.operands() for end in ends if end is not None)
+        users = {use.user: use.block for use in known[value]}
+        if len(users) != 1:
+            return Way(passing)
+        [(user, block)] = users.items()
+        if not isinstance(user, (Op, Iterate)):
+            return Way(passing)  # it goes on along an edge, or out of the program
+        if isinstance(user, Iterate) or user.fn not in PASSES_ON:
+            return Way(passing, user, block)
+        passing.append(user)
+        value = user.result
 
 
 class Taken(NamedTuple):
@@ -79,38 +80,38 @@ class Taken(NamedTuple):
     moved: bool = False
 
 
-def bring(graph: Graph, op: Op, in_turn: bool = False) -> Taken:
+def bring(graph: Graph, op: Op, way: Way, in_turn: bool = False) -> Taken:
     """In place: `op` comes to stand where its items are taken. `in_turn`: between two of them something of
     the user's runs."""
-    passing, found = taker(graph, op)
+    passing, found, end = way
     if in_turn and _is_disturbed(graph, op, passing, [each for _, each in graph.ops()]):
         return Taken(False)
     start = definitions(graph)[op.result]
-    if found is None or isinstance(found, Block):  # they are taken somewhere, and one by one
-        return Taken(not _is_disturbed(graph, op, passing, _until_end(graph, start, op)))
-    end = next(block for block in graph.blocks if found in block.ops)
+    if end is None or not isinstance(found, Op):  # they are taken somewhere, and one by one
+        return Taken(not _is_disturbed(graph, op, passing, _after(graph, start, op)))
     if start is end:
-        if not any(may_change(each) for each in _between(end, op, found) if each not in passing):
+        between = end.ops[end.ops.index(op) + 1 : end.ops.index(found)]
+        if not any(may_change(each) for each in between if each not in passing):
             return Taken(True)
     elif not _as_often(graph, start, end):
         return Taken(False)
+    home = definitions(graph)
     for each in (op, *passing):
-        home = definitions(graph)[each.result]
-        home.ops.remove(each)
+        home[each.result].ops.remove(each)
         end.ops.insert(end.ops.index(found), each)
     return Taken(True, moved=True)
 
 
-def sees_target(graph: Graph, op: Op) -> bool:
+def sees_target(graph: Graph, op: Op, way: Way) -> bool:
     """Whether the code that gives the items may look at the list that grows by them: `list.extend` puts each
     there before it takes the next one."""
-    passing, found = taker(graph, op)
-    if type(found) is Op and found.fn is builtins.list:
-        _, found = taker(graph, found)
-    if type(found) is not Op or found.fn not in (list.extend, primitives.list_extend):
+    found = way.taker
+    if isinstance(found, Op) and found.fn is builtins.list:
+        found = way_of(graph, found).taker
+    if not isinstance(found, Op) or found.fn not in (list.extend, primitives.list_extend):
         return False
     objects = Objects(graph)
-    return bool(objects.of(found.args[0]) & _read(graph, objects, op, passing))
+    return bool(objects.of(found.args[0]) & _read(graph, objects, op, way.passing))
 
 
 def _is_disturbed(graph: Graph, op: Op, passing: list[Op], ops: list[Op]) -> bool:
@@ -141,20 +142,17 @@ def _read(graph: Graph, objects: Objects, op: Op, passing: list[Op]) -> Sites:
     return NOTHING.union(*[objects.reach(a) for a in given if isinstance(a, Value) and a is not op.result])
 
 
-def _between(block: Block, op: Op, taker: Op) -> list[Op]:
-    return block.ops[block.ops.index(op) + 1 : block.ops.index(taker)]
-
-
-def _until_end(graph: Graph, start: Block, op: Op) -> list[Op]:
-    """What may run after `op`, a loop through its items among it."""
-    reached, left = {start}, [start]
-    while left:
-        for edge in left.pop().edges():
-            if edge.target not in reached:
-                reached.add(edge.target)
-                left.append(edge.target)
-    before = {start: start.ops.index(op) + 1}
-    return [each for block in graph.blocks if block in reached for each in block.ops[before.get(block, 0) :]]
+def _after(graph: Graph, start: Block, op: Op) -> list[Op]:
+    """What may be done after `op`, which stands in `start`."""
+    reached: set[Block] = set()
+    work = [*start.successors()]
+    while work:
+        block = work.pop()
+        if block not in reached:
+            reached.add(block)
+            work.extend(block.successors())
+    rest = () if start in reached else start.ops[start.ops.index(op) + 1 :]
+    return [*rest, *(each for block in graph.blocks if block in reached for each in block.ops)]
 
 
 def _as_often(graph: Graph, start: Block, end: Block) -> bool:

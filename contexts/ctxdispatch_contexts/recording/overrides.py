@@ -162,22 +162,22 @@ def slot(record: Any, method: Any, callee: Any, args: Args) -> tuple[Any, Args] 
     method as an operator."""
     found = _as_operator(method) if len(args) == 2 else None
     plain = all(map(is_plain, args))  # then the method itself can be asked: it runs nobody's code
-    if found is None or not (plain or of_numpy(method)):
+    if found is None or not (plain or _is_of_numpy(method)):
         return (callee, args) if callee is method else (of_slot(record, callee, args), args)
     operation, turned = found
     number, other = args
     if method(*args) is NotImplemented if plain else leaves_operator(type(number), type(other)):
         return None
-    return UFUNCS[operation] if of_numpy(method) else operation, args[::-1] if turned else args
+    return UFUNCS[operation] if _is_of_numpy(method) else operation, args[::-1] if turned else args
 
 
-def of_numpy(method: Any) -> bool:
+def _is_of_numpy(method: Any) -> bool:
     return issubclass(method.__objclass__, (np.generic, np.ndarray))
 
 
 def _as_operator(method: Any) -> tuple[Any, bool] | None:
     """What np.float64.__mul__ or float.__rmul__ is in `operator`, and whether its operands are turned."""
-    if type(method) is not SLOT or not (of_numpy(method) or method.__objclass__ in (int, float, complex)):
+    if type(method) is not SLOT or not (_is_of_numpy(method) or method.__objclass__ in (int, float, complex)):
         return None
     for turned, name in enumerate((method.__name__, method.__name__.replace("__r", "__", 1))):
         operation = getattr(operator, name, None)

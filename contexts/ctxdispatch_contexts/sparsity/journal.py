@@ -97,7 +97,7 @@ class Journal:
         self._born: dict[int, tuple[Any, int]] = {}
         self.shadows: dict[int, Memory] = {}
         self._noting: list[dict[int, Any]] = []
-        self._ahead: dict[int, list[Cursor]] = {}
+        self._ahead: dict[int, tuple[Any, list[Cursor]]] = {}
 
     # -- items that are made before they are taken -----------------------------------------------------------
 
@@ -118,12 +118,17 @@ class Journal:
                 notes.update(found)
 
     def ahead(self, cursor: Cursor, things: dict[int, Any]) -> Cursor:
-        """The items of `cursor` are made now, of these, and taken later."""
-        for thing in things.values():
+        """The items of `cursor`, a new one, are made now, of these, and taken later."""
+        self.bear(cursor)
+        for key, thing in things.items():
             if not issubclass(type(thing), (int, float, complex, str, np.generic)):
-                self.bear(thing)  # keeps it alive: its id is a key
-                self._ahead.setdefault(id(thing), []).append(cursor)
+                self._ahead.setdefault(key, (thing, []))[1].append(cursor)
         return cursor
+
+    def _outdate(self, cursors: list[Cursor], level: Level) -> None:
+        for cursor in cursors:
+            cursor.outdated |= not cursor.has_ended()
+        cursors[:] = [c for c in cursors if self.birth(c) < level.clock]  # which may be set back
 
     def ahead_of_view(self, cursor: Cursor, view: Any) -> Cursor:
         """The items of a dict's values, which are read off it when they are taken."""
@@ -151,9 +156,9 @@ class Journal:
 
     def touch(self, thing: Any) -> None:
         """`thing` is about to change."""
-        for cursor in self._ahead.get(id(thing), ()):
-            cursor.outdated |= not cursor.has_ended()
         level = self.levels[-1]
+        if id(thing) in self._ahead:
+            self._outdate(self._ahead[id(thing)][1], level)
         if id(thing) not in level.saved and self.birth(thing) < level.clock:
             level.saved[id(thing)] = (thing, self.save(thing))
 
