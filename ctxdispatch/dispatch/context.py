@@ -54,6 +54,7 @@ class Context(metaclass=rules.Registered):
     rules_are_shortcuts: ClassVar[bool] = False
     _twins: ClassVar[dict[int, Any]]
     _looks_everywhere: ClassVar[bool] = False  # also into modules with `__undispatched__`
+    _sees_objects: ClassVar[bool] = False  # `_new` makes those of classes without `__new__`, too
     _beforehand: ClassVar[bool] = False  # of an instance, True: all code is rewritten already (`static`)
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Self:

@@ -179,7 +179,9 @@ def class_or_object(engine: Engine, ctx: Any, f: Any) -> Target | None:
 
 def of_class(engine: Engine, ctx: Any, cls: type) -> Target | None:
     init = lookup(cls, "__init__")
-    if cls.__new__ is NEW and type(init) is types.FunctionType and special(cls, "__del__") is None:
+    unseen = not getattr(type(ctx), "_sees_objects", False)
+    plain = unseen and cls.__new__ is NEW and special(cls, "__del__") is None
+    if plain and type(init) is types.FunctionType:
         call: Any = type(cls).__call__
         known = Initialiser(call, init, engine.resolve(ctx, init), engine)
         return functools.partial(_construct_known, engine, ctx, cls, known)

@@ -1,7 +1,7 @@
 """Draws programs, of calls of whatever the probe of `tests/facts` knows and of what has no row of facts, and
-runs each down every path: plainly, compiled, attempted, recorded, forward, differences, pattern. Each path is
-right, or refuses with line and remedy; one that is WRONG is printed, as short as it can be made, and the exit
-status is 1."""
+runs each down every path: plainly, compiled, attempted, recorded, traced, forward, differences, pattern. Each
+is right, or refuses with line and remedy; one that is WRONG is printed, as short as it can be made, and the
+exit status is 1."""
 
 from __future__ import annotations
 

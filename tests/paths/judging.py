@@ -13,6 +13,7 @@ from ctxdispatch import jacfwd, jvp, value_and_grad
 from ctxdispatch_contexts.programs.errors import Refused
 from ctxdispatch_contexts.programs.observed import Rounds
 from ctxdispatch_contexts.sparsity import jacobian_sparsity
+from ctxdispatch_contexts.traces import straight
 from tests.facts.observing import Deadline
 from tests.paths.programs import GLOBAL, Program, calm, namespace
 from tests.paths.values import leaves, same, state, tangent
@@ -78,12 +79,24 @@ def _observed(f: Any, given: Argument) -> tuple[Any, Any]:
         return _gradient(f, given)
 
 
+def _traced(f: Any, given: Argument) -> tuple[Any, Any]:
+    with patch.object(straight, "AT_ONCE", True):
+        return _gradient(f, given)
+
+
+def _traced_along(f: Any, given: Argument) -> tuple[Any, Any]:
+    with patch.object(straight, "AT_ONCE", True):
+        return _along(f, given)
+
+
 PATHS: dict[str, tuple[str, Path]] = {
     "compiled": ("", _gradient),
     "attempted": ("try", _gradient),
     "recorded": ("with", _gradient),
     "observed": ("", _observed),
+    "traced": ("", _traced),
     "forward": ("", _along),
+    "forward traced": ("", _traced_along),
     "forward recorded": ("with", _along),
     "jacfwd": ("", _block),
     "pattern": ("", _pattern),

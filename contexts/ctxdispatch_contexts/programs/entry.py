@@ -22,9 +22,9 @@ from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.tracebacks import show_users_frames
-from ctxdispatch.ir.graph import Graph, Op, Return, Signature
+from ctxdispatch.ir.graph import Graph, Signature
 from ctxdispatch.ir.rewrite import substitute
-from ctxdispatch.ir.values import Const, Value
+from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import guardable, held_type
@@ -57,8 +57,9 @@ from ctxdispatch_contexts.programs.sizes import (
     unsized,
 )
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
-from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, compiling
+from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, call_of, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
+from ctxdispatch_contexts.traces.straight import straightened
 
 _making = Making()
 
@@ -93,22 +94,18 @@ class Entry:
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self._rounds: dict[tuple[T.Type, ...], Rounds] = {}
         self.counted: set[tuple[T.Type, ...]] = set()
-        self.function = make_function(self._stub_graph(), self.namespace, source.cells, self.pool)
+        self.ran: set[tuple[T.Type, ...]] = set()
+        self.untraced: set[tuple[T.Type, ...]] = set()
+        self.function = self.calling(self.miss)
         self.stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]
         if function is not None:
             as_gradient(self.function, function)
         live.add(self)
 
-    def _stub_graph(self) -> Graph:
-        """(*arguments): return miss(*arguments)"""
-        graph = self.bare()
-        result = Value()
-        entry = graph.entry
-        entry.ops = [Op(Const(self.miss), list(graph.params), [result])]
-        entry.terminator = Return(result)
-        graph.blocks = [entry]
-        return graph
+    def calling(self, target: Callable[..., Any]) -> FunctionType:
+        """(*arguments): return target(*arguments)"""
+        return make_function(call_of(target, self.bare()), self.namespace, self.source.cells, self.pool)
 
     def miss(self, *args: Any) -> Any:
         """The installed program does not fit these arguments: find or compile one that does, and run it."""
@@ -246,10 +243,12 @@ class Entry:
                 if run:
                     tiers.check_recorder(self.mode, made.reason)
                 self.specialised[types] = [made]
+                if made.first is not None:
+                    tiers.install(self, made.install(self.calling(made.first)))
                 if not self.mode.region:
                     tiers.warn(made.reason)
                 return made
-            _count(self)
+            compiled[self.function.__qualname__] = compiled.get(self.function.__qualname__, 0) + 1
             if version == context_rules.version():
                 self.specialised[types] = [made, *self.specialised.get(types, ())][:MAX_STATES]
                 if not made.refuses:  # of arguments of which more is known there may be another
@@ -266,12 +265,15 @@ class Entry:
             self.mode.check(self.source.signature().names, unsized(types))
             if run is not None:
                 return Recorder(types, run, tiers.OF_KIND), types
+        traced = straightened(self, types, args, tiers.run_of(self.mode, run, tiers.TRACED))
+        if traced is not None:
+            return Recorder(types, traced, tiers.TRACED), types
         kind = None if run is None else kind_of(self.source, self.mode, types)
         known = WITHOUT_PROGRAM.get(kind)
         if run is not None and kind is not None and known is not None and types not in self._rounds:
             program, reason, counted = for_lengths(self, types, args, known, others=True)
             if program is None:
-                return Recorder(types, run, known), types
+                return Recorder(types, run, known, entry=self), types
             run = tiers.run_of(self.mode, run, reason)
             return Specialised(self, program, self._otherwise(stale), run, reason), counted
         rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
@@ -284,13 +286,13 @@ class Entry:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
-            return Recorder(types, run, reason, rounds), types
+            return Recorder(types, run, reason, rounds, self), types
         if run is not None and rounds.times:
-            run = observing(run, rounds, functools.partial(self._drop, types))
+            run = observing(run, rounds, functools.partial(self.drop, types))
         run = tiers.run_of(self.mode, run, reason)
         return Specialised(self, program, self._otherwise(stale), run, reason), types
 
-    def _drop(self, types: tuple[T.Type, ...]) -> None:
+    def drop(self, types: tuple[T.Type, ...]) -> None:
         """The program for these types is to be made anew."""
         with compiling:
             self.specialised.pop(types, None)
@@ -393,8 +395,3 @@ class Entry:
 
 compiled: dict[str, int] = {}
 """How many programs were compiled, by the name of what was differentiated."""
-
-
-def _count(entry: Entry) -> None:
-    name = entry.function.__qualname__
-    compiled[name] = compiled.get(name, 0) + 1

@@ -47,6 +47,10 @@ class Source:
     def call(self, *args: Any) -> Any:
         return self.function(*args)
 
+    def filled(self, args: Sequence[Any]) -> tuple[Any, list[Any], dict[str, Any]]:
+        """What is called with `args`, and the arguments of that."""
+        return self.function, [*args], {}
+
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         return clone(lifted(self.function))
 
@@ -110,10 +114,14 @@ class CallSource:
         return Graph(name, self.signature(), namespace=self.namespace)
 
     def call(self, *args: Any) -> Any:
+        callee, filled, named = self.filled(args)
+        return callee(*filled, **named)
+
+    def filled(self, args: Sequence[Any]) -> tuple[Any, list[Any], dict[str, Any]]:
         given = iter(args)
         filled = [next(given) if t is HOLE else t for t in self.template]
         n = len(filled) - len(self.kwnames)
-        return self.callee(*filled[:n], **dict(zip(self.kwnames, filled[n:], strict=True)))
+        return self.callee, filled[:n], dict(zip(self.kwnames, filled[n:], strict=True))
 
     def graph(self, types: Sequence[T.Type] = ()) -> Graph:
         graph = self.bare()

@@ -6,6 +6,7 @@ import functools
 import threading
 from collections.abc import Callable
 from contextvars import copy_context
+from types import CodeType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,6 +56,7 @@ class Specialised:
         graph = self._graph()
         add_guards(graph, self.types, self.guards, otherwise)
         self.function = make_function(graph, entry.namespace, entry.source.cells, entry.pool)
+        self.installed = self.function.__code__
 
     @property
     def body(self) -> Callable[..., Any]:
@@ -88,7 +90,7 @@ class Specialised:
             program = attempting(_apart(_put_back(program, plain), plain), self._run, patience)
         if self.asks:
             program = unless_left(program, self._run, self.reading)
-        return _call_of(program, plain)
+        return call_of(program, plain)
 
     def followed(self, args: tuple[Any, ...]) -> Callable[..., Any]:
         """What another context runs: it sees nothing that is done in vain."""
@@ -116,7 +118,7 @@ class Specialised:
         return left_reads.Reading(self._plain, self, self._entry)
 
 
-def _call_of(program: Callable[..., Any], plain: Graph) -> Graph:
+def call_of(program: Callable[..., Any], plain: Graph) -> Graph:
     """In the place of a program, a call of what runs it."""
     graph = Graph(
         plain.name, plain.signature, cellnames=plain.cellnames, namespace=plain.namespace,
@@ -216,17 +218,37 @@ class Recorder:
     notes for a program, if there are `rounds`."""
 
     def __init__(
-        self, types: tuple[T.Type, ...], run: Callable[..., Any], reason: Reason, rounds: Rounds | None = None
-    ) -> None:
-        self.types, self._run, self.reason, self._rounds = types, run, reason, rounds
-        self.body = self.function = run if rounds is None or run is no_region else observing(run, rounds)
+        self, types: tuple[T.Type, ...], run: Callable[..., Any], reason: Reason,
+        rounds: Rounds | None = None, entry: Entry | None = None,
+    ) -> None:  # fmt: skip
+        self.types, self._run, self.reason, self._rounds, self._entry = types, run, reason, rounds, entry
+        body = run if rounds is None or run is no_region else observing(run, rounds)
+        self.body = self.function = body if entry is None or run is no_region else self._noting(body, entry)
         self._missing = not_imported()
 
     attempt, asks = False, True
     """Its runs know what was left."""
+    installed: CodeType | None = None
+
+    @property
+    def first(self) -> Callable[..., Any] | None:
+        """What calls may begin with, whatever their types."""
+        return getattr(self._run, "first", None)
+
+    def install(self, function: FunctionType) -> CodeType:
+        self.installed = function.__code__
+        return function.__code__
+
+    def _noting(self, body: Callable[..., Any], entry: Entry) -> Callable[..., Any]:
+        def ran(*args: Any) -> Any:
+            found = body(*args)
+            entry.ran.add(self.types)
+            return found
+
+        return ran
 
     def followed(self, args: tuple[Any, ...]) -> Callable[..., Any]:
-        return self._run
+        return getattr(self._run, "recording", self._run)
 
     def stands(self) -> bool:
         """Not once there are modules that were not there: their functions are known now."""
@@ -234,4 +256,6 @@ class Recorder:
 
     def holds(self) -> bool:
         """Nor once types have been noted."""
-        return self.stands() and not (self._rounds is not None and self._rounds.ready)
+        entry = self._entry
+        untried = entry is not None and self.types in entry.ran and self.types not in entry.untraced
+        return self.stands() and not untried and not (self._rounds is not None and self._rounds.ready)

@@ -50,6 +50,7 @@ OF_KIND = Reason(
     "an argument is, or holds, a subclass of np.ndarray, a deque, an array.array or something tagged",
     "give arrays (np.asarray) and lists",
 )
+TRACED = Reason("it has a program for what one run did, where another does the same")
 LEFT = Reason(
     "it reads what an earlier recorded run has left in an object", "compute it in each run, or pass it"
 )
@@ -167,7 +168,7 @@ class Watch:
     def put_back(self) -> None:
         """The programs where they were; not those that are no longer their entries'."""
         for entry, code in self.codes.items():
-            is_own = any(made.function.__code__ is code for made in entry.programs())
+            is_own = any(made.installed is code for made in entry.programs())
             if is_own and entry.function.__code__ is entry.stub:
                 entry.function.__code__ = code
 

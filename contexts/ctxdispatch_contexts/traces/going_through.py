@@ -1,0 +1,199 @@
+"""Operations that go through items: of arrays they are taken one by one, where they are seen."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+import itertools
+import operator
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.facts import fact_of
+from ctxdispatch.ir import primitives
+from ctxdispatch_contexts.traces.kinds import VIEWS, is_iterator, is_number, is_sequence
+from ctxdispatch_contexts.traces.rules import Args, Kwargs, truth
+from ctxdispatch_contexts.traces.run import RULES, Run
+from ctxdispatch_contexts.traces.tracer import operates, ruled
+
+
+def items(run: Run, array: np.ndarray) -> Iterator[Any]:
+    """In C, which no context rewrites."""
+    return map(functools.partial(run.item, array), range(run.length(array)))
+
+
+@RULES.of(iter)
+def iterate(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if len(args) == 1 and type(args[0]) is np.ndarray:
+        return run.made(items(run, args[0]))
+    if type(args[0]) is types.GeneratorType:
+        run.generators.append(args[0])
+        return f(*args)
+    return run.done(f, args, kwargs)
+
+
+@RULES.of(primitives.unpack, primitives.unpack_ex)
+def unpacked(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    sequence, *counts = args
+    run.check_gone_through(sequence)
+    out = f(run.spread(sequence) if type(sequence) is np.ndarray else sequence, *counts)
+    for item in out:
+        run.moved(item)
+    return run.made(out)
+
+
+@RULES.of(dict, collections.OrderedDict, set, frozenset, list, tuple, collections.deque)
+def constructed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A container of what is gone through."""
+    for a in args[:1]:
+        run.check_gone_through(a)
+    given = (*([*a] if is_iterator(a) else a for a in args[:1]), *args[1:])
+    out = f(*given, **kwargs)
+    pairs = given[0] if f in (dict, collections.OrderedDict) and given and is_sequence(given[0]) else ()
+    if any(type(pair) is np.ndarray for pair in pairs):
+        raise run.unfit("entries that are rows of an array")
+    if f not in (list, tuple, collections.deque) and not all(map(run.is_key, out)):
+        raise run.unfit("keys, or members of a set, that depend on numbers")
+    return out if any(out is a for a in args) else run.made(out)
+
+
+@RULES.of(vars(dict)["fromkeys"])
+def keyed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    out = args[0].fromkeys(*args[1:])
+    if not all(map(run.is_key, out)):
+        raise run.unfit("keys that depend on numbers")
+    return run.made(out)
+
+
+def goes_through(f: Any) -> None:
+    """Items of an array are taken one by one, where they are seen."""
+
+    fact = fact_of(f)
+    through = fact.iterates.has if fact is not None else lambda i: True
+
+    def rule(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
+        run = ctx.run
+        if not run.closed:
+            arrays = (type(a) is np.ndarray and through(i) for i, a in enumerate(args))
+            args = tuple([run.spread(a) if spread else a for a, spread in zip(args, arrays, strict=True)])
+            if f is sum and args and type(args[0]) in _PLAIN:
+                return added(run, ctx, args, kwargs)
+        return beyond_rules(ctx, f)(*args, **kwargs)
+
+    ruled(f)(rule)
+
+
+_PLAIN = (list, tuple, types.GeneratorType, map, filter, zip, *VIEWS)
+"""Iterables of which `sum` asks nothing but their items."""
+
+
+def _go_through() -> Iterator[Any]:
+    """Python's own functions and classes that do."""
+    for f in (f for space in (builtins, itertools, collections) for f in vars(space).values() if callable(f)):
+        fact = fact_of(f)
+        if fact is not None and fact.iterates and f is not iter and f is not next:
+            yield f
+
+
+for _f in (*_go_through(), list.extend, collections.deque.extend):
+    goes_through(_f)
+
+
+@RULES.of(map)
+def mapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.made(map(*args))
+
+
+@RULES.of(filter)
+def filtered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.made(filter(functools.partial(_passes, run, args[0]), *args[1:]))
+
+
+def _passes(run: Run, function: Any, item: Any) -> Any:
+    return truth(run, None, bool, (item if function is None else function(item),), {})
+
+
+@RULES.of(itertools.accumulate)
+def accumulated(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    function = (*args, *kwargs.values())[1] if len(args) + len(kwargs) > 1 else None
+    if len(args) + len(kwargs) > 2 or "initial" in kwargs:
+        raise run.unfit("itertools.accumulate from a start")
+    return run.made(map(functools.partial(_total, run, function, []), args[0]))
+
+
+def _total(run: Run, function: Any, totals: list[Any], item: Any) -> Any:
+    if not totals:
+        totals.append(item)
+    elif function is None:
+        totals[0] = run.done(operator.add, (totals[0], item), {})
+    else:
+        totals[0] = function(totals[0], item)
+    return totals[0]
+
+
+@RULES.of(sum)
+def added(run: Run, ctx: Any, *rest: Any) -> Any:
+    args, kwargs = rest[-2:]
+    total = args[1] if len(args) > 1 else kwargs.get("start", 0)
+    add = resolve(ctx, operator.add)
+    for item in args[0]:
+        of_numbers = is_number(total) and is_number(item)
+        total = run.done(operator.add, (total, item), {}) if of_numbers else add(total, item)
+    return total
+
+
+@RULES.of(max, min)
+def chosen(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    given = [*args[0]] if len(args) == 1 else [*args]
+    if not given:
+        return f(given, **kwargs)
+    keys = [kwargs["key"](item) for item in given] if kwargs.get("key") else given
+    at = keys.index(f(keys)) if not any(map(run.holds_values, keys)) else _extreme(f, keys)
+    for i, other in enumerate(keys):
+        if i != at:
+            decide(run, operator.gt if f is max else operator.lt, keys[at], other)
+    return given[at]
+
+
+def _extreme(f: Any, keys: list[Any]) -> int:
+    found: int = f(range(len(keys)), key=keys.__getitem__)
+    return found
+
+
+def decide(run: Run, compare: Any, a: Any, b: Any) -> None:
+    """That it is so is tested again."""
+    if not run.holds_values(a) and not run.holds_values(b):
+        return
+    if not (is_number(a) and is_number(b)) or not run.done(compare, (a, b), {}):
+        raise run.unfit("values that are equal")
+
+
+@RULES.of(sorted)
+def ordered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    given = [*args[0]]
+    keys = [kwargs["key"](item) for item in given] if kwargs.get("key") else given
+    back = bool(kwargs.get("reverse"))
+    order = sorted(range(len(given)), key=keys.__getitem__, reverse=back)
+    for i, j in itertools.pairwise(order):
+        decide(run, operator.gt if back else operator.lt, keys[i], keys[j])
+    return run.made([given[i] for i in order])
+
+
+@RULES.of(any)
+def whether_any(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return next((True for item in args[0] if truth(run, ctx, bool, (item,), {})), False)
+
+
+@RULES.of(all)
+def whether_all(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return next((False for item in args[0] if not truth(run, ctx, bool, (item,), {})), True)
+
+
+
+
+operates(primitives.unpack, primitives.unpack_ex)

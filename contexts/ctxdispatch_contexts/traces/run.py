@@ -1,0 +1,421 @@
+"""One run, as it is written down."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import types
+from collections.abc import Callable, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
+from ctxdispatch.facts import (
+    COMPARISONS,
+    INPLACE,
+    ITEMS,
+    OF_FRAME,
+    SYMBOLS,
+    Fact,
+    canonical,
+    fact_of,
+)
+from ctxdispatch.ir.registry import Registry
+from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.traces.kinds import (
+    INTEGER,
+    KINDS,
+    MAPPINGS,
+    NUMBER,
+    VIEWS,
+    fixed,
+    is_container,
+    is_iterator,
+    is_number,
+    is_sequence,
+)
+from ctxdispatch_contexts.traces.lines import Lines, Unfit
+from ctxdispatch_contexts.traces.origins import Origins
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+MAX_OPERATIONS = 20_000
+CHOOSES = frozenset(f"__{name}__" for name in "lt le gt ge eq ne bool hash".split())
+"""Methods by which an operation tells values apart."""
+_TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
+"""Classes of what an operation may find of values that is no number."""
+_IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, np.ufunc)
+
+ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
+"""Of numbers they ask which is less."""
+
+RULES: Registry[Callable[..., Any]] = Registry()
+"""rule(run, ctx, f, args, kwargs): what is done at calls of these."""
+WHOLE: set[int] = set()
+"""Functions with Python code that are called as they are, by id."""
+_WHOLE = Fact()
+
+
+class Run:
+    def __init__(self, context: Any, wrt: Set[str] | None) -> None:
+        self.context = context
+        self.lines = Lines()
+        self.origins = Origins(self.lines, wrt)
+        self.values, self.alive = self.origins.values, self.origins.alive
+        self.inside: set[int] = set()
+        """Containers, objects and arrays that the run made, by id."""
+        self.texts: set[int] = set()
+        """Texts of numbers, by id."""
+        self.generators: list[types.GeneratorType[Any, Any, Any]] = []
+        self.closed = False
+        self.why: str | None = None
+        self._left = MAX_OPERATIONS
+
+    def end(self) -> None:
+        """Generators that were not gone through end with the run: what they do then is part of it."""
+        for generator in self.generators:
+            with contextlib.suppress(BaseException):
+                generator.close()
+        self.closed = True
+
+    def unfit(self, why: str) -> Unfit:
+        self.why = self.why or why
+        return Unfit(self.why)
+
+    def made(self, value: Any) -> Any:
+        self.inside.add(id(value))
+        self.alive.append(value)
+        return value
+
+    def is_known(self, value: Any) -> bool:
+        return id(value) in self.inside or id(value) in self.values or self.origins.is_constant(value)
+
+    # -- what operands are -----------------------------------------------------------------------------------
+
+    def holds_values(self, value: Any, depth: int = 4) -> bool:
+        """It may be a value, or hold some."""
+        cls = type(value)
+        if cls in NUMBER or cls is np.ndarray:
+            return id(value) in self.values or not self.origins.is_constant(value)
+        if cls is str or cls is bytes:
+            return id(value) in self.texts
+        if is_sequence(value) or cls in (set, frozenset, *VIEWS):
+            return depth == 0 or any(self.holds_values(item, depth - 1) for item in value)
+        if cls in MAPPINGS:
+            return depth == 0 or any(self.holds_values(item, depth - 1) for item in (*value.values(), *value))
+        if cls is slice:
+            return any(map(self.holds_values, (value.start, value.stop, value.step)))
+        return not fixed(value)  # an iterator or object may hold whatever there is
+
+    def is_key(self, value: Any) -> bool:
+        """What it is equal to does not depend on values."""
+        if type(value) is tuple:
+            return all(map(self.is_key, value))
+        if fixed(value):
+            return id(value) not in self.texts
+        if id(value) in self.origins.of_arguments:
+            return False  # it may be a copy
+        cls = type(value)
+        return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
+
+    def expression(self, value: Any) -> str:
+        """What gives the value in the trace."""
+        cls = type(value)
+        if cls in NUMBER or cls is np.ndarray:
+            if id(value) in self.values:
+                return self.values[id(value)]
+            if self.origins.is_constant(value):
+                return self.lines.constant(value)
+            raise self.unfit("a number of which it is not known where it is from")
+        if id(value) in self.texts:
+            raise self.unfit("a text of a number")
+        if cls is slice:
+            return f"slice({', '.join(map(self.expression, (value.start, value.stop, value.step)))})"
+        if fixed(value) and not (cls is frozenset and self.holds_values(value)):
+            return self.lines.constant(value)
+        if cls is list or cls is tuple:
+            items = "".join(f"{self.expression(item)}, " for item in value)
+            return f"[{items}]" if cls is list else f"({items})"
+        if cls is dict and all(type(key) in (str, int) for key in value):
+            entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
+            return f"{{{entries}}}"
+        raise self.unfit(f"a {cls.__name__} among what is computed with")
+
+    # -- operations ------------------------------------------------------------------------------------------
+
+    def operate(self, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        self._left -= 1
+        if self._left < 0:
+            raise self.unfit("more operations than a trace is worth")
+        if self.why is not None:
+            raise Unfit(self.why)
+        callee, bound = canonical(f)
+        args = (*bound, *args) if bound else args
+        rule = RULES.get(callee) if type(callee).__hash__ is not None else None
+        try:
+            return self.done(callee, args, kwargs) if rule is None else rule(self, ctx, callee, args, kwargs)
+        except Unfit as error:
+            self.why = self.why or str(error)
+            raise
+
+    def done(self, callee: Any, args: Args, kwargs: Kwargs) -> Any:
+        """A call of C code."""
+        if type(callee) is operator.itemgetter and len(args) == 1:
+            found = [self.done(operator.getitem, (args[0], key), {}) for key in callee.__reduce__()[1]]
+            return found[0] if len(found) == 1 else self.made(tuple(found))
+        if self._leaves_operator(callee, args):
+            return NotImplemented
+        fact = self._fact(callee)
+        if fact is None:
+            return self.made(callee(*args, **kwargs))
+        operands, names = (*args, *kwargs.values()), tuple(kwargs)
+        self._check(callee, fact, operands, names)
+        valued = any(map(self.holds_values, operands))
+        try:
+            out = callee(*args, **kwargs)
+        except Exception:
+            by_key = bool(args) and is_container(args[0]) and not any(map(self.holds_values, args[1:2]))
+            if valued and not by_key:
+                raise self.unfit(f"{callee!r} raised something") from None
+            raise
+        if not (fact.known or self._is_ours(out)):
+            raise self.unfit(f"{callee!r} gives what may have been there before")
+        if not valued:
+            return self._of_constants(callee, args, kwargs, out)
+        looked = self._told_apart(callee, fact, operands, names)
+        looks = bool(CHOOSES & fact.methods) and any(map(self.holds_values, looked))
+        return self._of_values(callee, args, kwargs, out, fact.stores.of(operands, names), looks)
+
+    def _is_ours(self, out: Any) -> bool:
+        """It is known, or nothing that could be changed."""
+        known = self.is_known(out) or self._was_there(out)
+        return known or type(out) is tuple or fixed(out) or is_number(out)
+
+    def _was_there(self, value: Any) -> bool:
+        return id(value) in self.origins.paths
+
+    def _leaves_operator(self, callee: Any, args: Args) -> bool:
+        """float.__mul__(2.0, an object): the operator goes on to the object's own."""
+        if type(callee) is not types.WrapperDescriptorType or not args or all(map(is_number, args)):
+            return False
+        return issubclass(callee.__objclass__, (float, complex, np.generic))
+
+    def _fact(self, callee: Any) -> Fact | None:
+        """None for classes in Python whose objects are made without code."""
+        fact = fact_of(callee) or (_WHOLE if id(callee) in WHOLE else None)
+        if fact is None:
+            bare = issubclass(type(callee), type) and callee.__flags__ & HEAPTYPE
+            if not bare or callee.__new__ is not object.__new__ or callee.__init__ is not object.__init__:
+                raise self.unfit(f"nothing is known of {callee!r}")
+            if hasattr(callee, "__del__"):
+                raise self.unfit(f"a {callee.__name__}, which does something when it ends")
+            self.origins.of_class(callee)
+        return fact
+
+    def _check(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> None:
+        """Before it is called: that it changes nothing that was there, and calls nothing unseen."""
+        if fact.effect or callee in OF_FRAME:
+            raise self.unfit(f"{callee!r} has an effect")
+        if any(type(each) in _IN_C for each in fact.calls.of(operands, names)):
+            raise self.unfit(f"{callee!r} calls C code")
+        for operand in (*fact.looks.of(operands, names), *fact.inside.of(operands, names)):
+            self._check_methods(fact, operand)
+        for operand in fact.iterates.of(operands, names):
+            self.check_gone_through(operand)
+        for operand in fact.stores.of(operands, names):
+            self._check_stored(operand)
+
+    def _check_methods(self, fact: Fact, operand: Any, depth: int = 4) -> None:
+        """Methods in Python that C code runs are not seen."""
+        if is_container(operand) or type(operand) in (set, frozenset):
+            items = (*operand, *operand.values()) if type(operand) in MAPPINGS else operand
+            for item in items if depth else ():
+                self._check_methods(fact, item, depth - 1)
+        elif not fixed(operand) and _has_method(type(operand), fact.methods):
+            raise self.unfit(f"C code that runs methods of a {type(operand).__name__}")
+
+    def check_gone_through(self, operand: Any) -> None:
+        if type(operand) is types.GeneratorType:
+            return  # its code is under the context, or it is met as something that was there
+        if is_iterator(operand) and id(operand) not in self.inside:
+            raise self.unfit("an iterator that was there before")
+
+    def _check_stored(self, operand: Any) -> None:
+        if type(operand) is np.ndarray:
+            root = operand
+            while type(root.base) is np.ndarray:
+                root = root.base
+            if id(root) not in self.inside:
+                raise self.unfit("an array that was there before changes")
+        elif type(operand) is dict and id(operand) not in self.origins.paths:
+            self.made(operand)  # `**kwargs`: the interpreter has made it
+        elif id(operand) not in self.inside and not is_iterator(operand):
+            raise self.unfit(f"a {type(operand).__name__} that was there before changes")
+
+    def _told_apart(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> list[Any]:
+        """The operands that are asked whether they are equal, or which is less."""
+        first = operands[0] if operands else None
+        if type(first) in MAPPINGS or type(first) is set:
+            given = [*operands[1]] if operands[1:] and type(operands[1]) in MAPPINGS else operands[1:2]
+            return [key for key in (*given, *first) if not self.is_key(key)]
+        if is_sequence(first) and callee in ITEMS:
+            return []
+        inside = fact.inside.of(operands, names)
+        if fact.stores.of(operands, names):
+            return inside
+        looked = fact.looks.of(operands, names)
+        return [a for a in looked if type(a) in NUMBER or type(a) is np.ndarray] + inside
+
+    # -- results ---------------------------------------------------------------------------------------------
+
+    def _of_constants(self, callee: Any, args: Args, kwargs: Kwargs, out: Any) -> Any:
+        """What an operation gives of what are no values: an array is made anew each time."""
+        if _has_array(out):
+            self.register(out, self.call(callee, args, kwargs))
+            return out
+        return self.constant(out)
+
+    def constant(self, out: Any) -> Any:
+        if type(out) in NUMBER:
+            self.origins.constants.add(id(out))
+            self.alive.append(out)
+        elif is_container(out):
+            for item in out.values() if type(out) in MAPPINGS else out:
+                self.constant(item)
+        return self.moved(out)
+
+    def _of_values(
+        self, callee: Any, args: Args, kwargs: Kwargs, out: Any, stores: list[Any], looks: bool
+    ) -> Any:
+        into_array = any(type(each) is np.ndarray for each in stores)
+        if stores and looks and not into_array:
+            raise self.unfit(f"{callee!r} tells values apart")
+        if into_array:
+            call = self.call(callee, args, kwargs)
+            if out is None or id(out) in self.values:
+                self.lines.add(call)
+            else:
+                self.register(out, call)
+            return out
+        if is_iterator(out) and not looks:
+            if any(type(a) is np.ndarray for a in args):
+                raise self.unfit(f"{callee!r} goes through an array")
+            return self.made(out)
+        fresh, known, told = self._parts(out)
+        moves = not looks and not fresh and (is_container(out) or (bool(args) and is_container(args[0])))
+        if stores or moves or not (fresh or looks or told):
+            return self.moved(out)
+        if known and any(out is a for a in args):
+            return out  # `np.asarray` of an array
+        if known and looks:
+            raise self.unfit(f"{callee!r} chooses among values")
+        if told:
+            self._check_told(callee, (*args, *kwargs.values()), out)
+        self.register(out, self.call(callee, args, kwargs))
+        return out
+
+    def _check_told(self, callee: Any, operands: Args, out: Any) -> None:
+        """What is found of numbers has to be the same for all numbers around; and one that is equal to what
+        was there before may have been computed from it."""
+        of_floats = any(map(_is_inexact, operands))
+        if type(out) not in (bool, np.bool_, str, bytes) and of_floats and not has_zero_derivative(callee):
+            raise self.unfit(f"{callee!r} tells numbers by whole ones")
+        if callee not in ORDERED and type(out) in (bool, np.bool_) and any(map(self._was_given, operands)):
+            raise self.unfit("whether a number is equal to one that was there before")
+
+    def _was_given(self, value: Any) -> bool:
+        if is_container(value):
+            return any(map(self._was_given, value.values() if type(value) in MAPPINGS else value))
+        return id(value) in self.origins.given
+
+    def _parts(self, out: Any) -> tuple[bool, bool, bool]:
+        """Whether there are numbers or arrays in it that are new; that are known; and something else that an
+        operation may find of values."""
+        if type(out) in NUMBER or type(out) is np.ndarray:
+            known = id(out) in self.values or self.origins.is_constant(out)
+            return not known, known, False
+        if is_container(out):
+            found = [self._parts(item) for item in (out.values() if type(out) in MAPPINGS else out)]
+            return any(f for f, _, _ in found), any(k for _, k, _ in found), any(t for *_, t in found)
+        return False, False, type(out) in _TOLD
+
+    def moved(self, out: Any) -> Any:
+        """What only moves values about: containers and objects that it makes are the run's own."""
+        if not (fixed(out) or is_number(out) or type(out) is types.MethodType or self._was_there(out)):
+            self.made(out)
+        return out
+
+    def call(self, callee: Any, args: Args, kwargs: Kwargs) -> str:
+        """The statement or expression."""
+        given = [self.expression(a) for a in args]
+        if callee is operator.setitem:
+            return f"{given[0]}[{given[1]}] = {given[2]}"
+        if len(given) == 2 and callee in SYMBOLS:
+            return f"{given[0]} {SYMBOLS[callee]} {given[1]}"
+        if callee in INPLACE and type(args[0]) is np.ndarray:
+            return f"{given[0]} {SYMBOLS[INPLACE[callee]]}= {given[1]}"
+        if callee is operator.getitem:
+            return f"{given[0]}[{given[1]}]"
+        if callee is getattr and type(args[1]) is str:
+            return f"{given[0]}.{args[1]}"
+        named = [f"{name}={self.expression(value)}" for name, value in kwargs.items()]
+        return f"{self.lines.name(callee)}({', '.join([*given, *named])})"
+
+    def register(self, out: Any, expression: str) -> None:
+        """The trace computes `out`: what it holds are values, or is tested."""
+        cls = type(out)
+        if cls in NUMBER or cls is np.ndarray:
+            if cls is np.ndarray and out.dtype.char not in KINDS:
+                raise self.unfit(f"an array of {out.dtype}")
+            self.origins.named(out, expression)
+            if cls is np.ndarray and out.base is None:
+                self.inside.add(id(out))
+        elif cls in _TOLD:
+            self.decided(out, expression)
+        elif cls is list or is_sequence(out):
+            name = self.lines.variable()
+            self.lines.add(f"{name} = {expression}")
+            self.made(out)
+            self.lines.add(f"if len({name}) != {len(out)}: raise Left")
+            for i, item in enumerate(out):
+                self.register(item, f"{name}[{i}]")
+        else:
+            raise self.unfit(f"a {cls.__name__} of numbers")
+
+    def decided(self, out: Any, expression: str) -> None:
+        """Something was found of values that is no number: it has to be the same again."""
+        if type(out) in (bool, np.bool_):
+            self.lines.add(f"if {'not ' if out else ''}({expression}): raise Left")
+        elif type(out) in INTEGER:
+            self.lines.add(f"if ({expression}) != {self.lines.constant(int(out))}: raise Left")
+        else:
+            self.texts.add(id(out))
+            self.alive.append(out)
+
+    # -- arrays, item by item --------------------------------------------------------------------------------
+
+    def length(self, array: np.ndarray) -> int:
+        """It may depend on what other arrays hold."""
+        self.decided(len(array), f"len({self.expression(array)})")
+        return len(array)
+
+    def item(self, array: np.ndarray, i: int) -> Any:
+        return self.done(operator.getitem, (array, i), {})
+
+    def spread(self, array: np.ndarray) -> list[Any]:
+        items: list[Any] = self.made([self.item(array, i) for i in range(self.length(array))])
+        return items
+
+
+def _has_method(cls: type, names: Set[str]) -> bool:
+    """One of them is written in Python."""
+    return bool(cls.__flags__ & HEAPTYPE) and any(type(lookup(cls, n)) is types.FunctionType for n in names)
+
+
+def _is_inexact(value: Any) -> bool:
+    return type(value) in NUMBER or (type(value) is np.ndarray and value.dtype.kind in "fc")
+
+
+def _has_array(out: Any) -> bool:
+    return type(out) is np.ndarray or (is_sequence(out) and any(map(_has_array, out)))

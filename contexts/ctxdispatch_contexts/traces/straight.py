@@ -1,0 +1,128 @@
+"""Derivatives of functions that have no program, by those of their traces.
+
+The second call of such a function is traced, and the derivative of the trace is what runs from then on, where
+what the trace takes for granted holds. Where it does not, or the trace is left, the run is recorded, and
+traced again, a few times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.rules import version
+from ctxdispatch_contexts.programs.errors import DerivativeError
+from ctxdispatch_contexts.programs.left_names import anything_left, is_left
+from ctxdispatch_contexts.programs.sources import Source
+
+if TYPE_CHECKING:
+    from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.traces.tracer import Trace
+
+MOST = 4
+"""So many traces of one function at types."""
+LEAVES = 8
+"""A trace that is left is worth two that are not: with so many to the bad, there are no more."""
+AT_ONCE = False
+"""The first call is traced too, whatever has a program: tests say so."""
+NOT_FOUND = object()
+
+
+class Known(NamedTuple):
+    trace: Trace
+    derivative: Callable[..., Any]
+
+
+class Straight:
+    """`recording` records a run of the function of `entry`, for arguments of `types`."""
+
+    def __init__(self, entry: Entry, types: Any, recording: Callable[..., Any]) -> None:
+        self._entry, self._types, self.recording = entry, types, recording
+        self._known: list[Known] = []
+        self._made = self._left = 0
+        self._version = version()
+        self._count = len(entry.source.signature().names)
+
+    def first(self, *args: Any) -> Any:
+        """What calls of the entry's function begin with, whatever their types."""
+        found = self._found(args)
+        return self._entry.miss(*args) if found is NOT_FOUND else found
+
+    def __call__(self, *args: Any) -> Any:
+        found = self._found(args)
+        if found is not NOT_FOUND:
+            return found
+        if self._made >= MOST or self._left >= LEAVES:
+            self._entry.untraced.add(self._types)
+            self._entry.drop(self._types)
+        elif self.trace(args):
+            return self(*args)
+        return self.recording(*args)
+
+    def _found(self, args: tuple[Any, ...]) -> Any:
+        given = args[: self._count]
+        if self._version != version():  # other rules hold now
+            self._known, self._version = [], version()
+        for known in self._known:
+            if known.trace.holds(*given) and not reads_left(known.trace, given):
+                try:
+                    found = known.derivative(*args)
+                except Exception:  # a decision made otherwise, or an error: the recorded run has it, too
+                    self._left += 2
+                    break
+                self._left = max(self._left - 1, 0)
+                return found
+        return NOT_FOUND
+
+    @natively
+    def trace(self, args: tuple[Any, ...]) -> bool:
+        """Whether there is another trace now."""
+        from ctxdispatch_contexts.traces.tracer import Unfit, trace
+
+        self._made += 1
+        entry, given = self._entry, args[: self._count]
+        try:
+            made = trace(entry.source, given, entry.context, getattr(entry.mode, "wrt", None))
+        except Unfit:
+            return False
+        found = None if reads_left(made, given) else derivative_of(made, entry, args)
+        if found is not None:
+            self._known.insert(0, Known(made, found))
+        return found is not None
+
+
+def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
+    """It reads what an earlier run has left: the recorded run knows whether that may be."""
+    return anything_left() and is_left([*trace.besides, *trace.leaves(*given)])
+
+
+def straightened(
+    entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any] | None
+) -> Straight | None:
+    """What runs in the place of `run`, if this call has a trace."""
+    mode = entry.mode
+    if run is None or not (types in entry.ran or mode.tier is not None or AT_ONCE) or types in entry.untraced:
+        return None
+    if hasattr(entry.source, "filled") and mode.region is None and not mode.leading:
+        found = Straight(entry, types, run)
+        if found.trace(args):
+            return found
+    entry.untraced.add(types)
+    return None
+
+
+def derivative_of(made: Trace, entry: Entry, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """What differentiates a trace as `entry` differentiates its function; None where that has no program."""
+    from ctxdispatch_contexts.programs.entry import Entry as Another
+    from ctxdispatch_contexts.programs.specialised import Recorder
+
+    straight = Another(Source(made.function), entry.mode, entry.context)
+    straight.untraced.add(straight.types_of(args))
+    try:
+        straight.prepare(*args)
+    except DerivativeError:
+        return None  # of what the run would be refused for, it says where
+    if any(type(each) is Recorder for each in straight.programs()):
+        return None
+    return straight.function

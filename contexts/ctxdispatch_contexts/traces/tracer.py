@@ -1,0 +1,152 @@
+"""The context that watches a run, and writes down what it did with numbers and arrays.
+
+A number or array is known by the object that it is (`Run.values`): what moves it about, in whatever container
+or object or generator, is no line of the trace. An operation on values is a line; if it gives something that
+is no number or array (whether one is less than another, how long an array is), a line tests that it is the
+same. An operation on none is no line at all: it is as it was if what was there before is. Where that cannot
+be said, by the facts of what is called, the run is no straight line (`Unfit`), and ends before it changes
+anything.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from ctxdispatch import Context, overdub
+from ctxdispatch.dispatch.plan import KINDS as INTERCEPTED
+from ctxdispatch.dispatch.reach import own_way
+from ctxdispatch.facts import RUNS_TEXT
+from ctxdispatch.ir import primitives
+from ctxdispatch.ir.graph import Graph
+from ctxdispatch.ir.leaves import is_ours
+from ctxdispatch.ir.names import own_name
+from ctxdispatch.ir.values import hashable
+from ctxdispatch_contexts.programs.arguments import Default
+from ctxdispatch_contexts.traces.kinds import LITERALS, numbers_in
+from ctxdispatch_contexts.traces.lines import Unfit
+from ctxdispatch_contexts.traces.run import Run
+
+Args = tuple[Any, ...]
+Kwargs = dict[str, Any]
+
+
+class Trace(NamedTuple):
+    """`function` does what the run did, for arguments for which `holds`."""
+
+    function: types.FunctionType
+    holds: types.FunctionType
+    leaves: types.FunctionType
+    """The numbers and arrays among arguments."""
+    besides: tuple[Any, ...]
+    """Those that it reads besides."""
+
+
+class Own:
+    """What a trace itself puts in the place of something."""
+
+
+class Tracing(Context):
+    run: Any
+    _looks_everywhere: ClassVar[bool] = True
+    _sees_objects: ClassVar[bool] = True
+    intercepts: ClassVar[Any] = (*INTERCEPTED, primitives.cell_get, primitives.cell_set, primitives.call_ex)
+    ruled: ClassVar[set[int]] = set()
+    """What has a rule, by id."""
+
+    def transform(self, graph: Graph) -> Graph:
+        if is_ours((graph.namespace or {}).get("__name__")):
+            raise self.run.unfit("code of this package")
+        if graph.code is not None:
+            LITERALS.update((id(value), value) for value in numbers_in(graph.code))
+        return super().transform(graph)
+
+    def prehook(self, f: Any, args: Args, kwargs: Kwargs) -> None:
+        if id(f) in self.ruled or self.run.closed:
+            return
+        if type(f) is types.BuiltinFunctionType and f in RUNS_TEXT:
+            raise self.run.unfit(f"{f.__name__} of a text")
+        if issubclass(type(f), type):
+            self.run.origins.of_class(f)
+        if type(f) is types.FunctionType:
+            if f.__module__ == primitives.__name__:
+                return  # which is syntax
+            follows = own_way(f) is not None or is_ours(f.__module__)
+        else:
+            follows = hasattr(type(f), "__overdub__") and not issubclass(type(f), Own)
+        if follows or (hashable(f) and self.run.context.ad_ruled(f)):
+            raise self.run.unfit(f"{f!r}, of this package or with a rule")
+
+    def posthook(self, out: Any, f: Any, args: Args, kwargs: Kwargs) -> None:
+        if type(out) is types.GeneratorType:
+            self.run.generators.append(out)
+
+    def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
+        return f(*args, **kwargs) if self.run.closed else self.run.operate(self, f, args, kwargs)
+
+    def _splat(self, iterable: Any) -> Any:
+        return iterable if type(iterable) is not np.ndarray or self.run.closed else self.run.spread(iterable)
+
+    def _new(self, new: Any, cls: type) -> Any:
+        if hasattr(cls, "__del__"):
+            raise self.run.unfit(f"a {cls.__name__}, which does something when it ends")
+        return lambda *args, **kwargs: self.run.made(new(*args, **kwargs))
+
+
+def ruled(f: Any) -> Callable[[Any], Any]:
+    """Decorator: a rule for `f`, which is asked for whatever its operands are."""
+    Tracing.ruled.add(id(f))
+    return Tracing.rule(f)
+
+
+def operates(*functions: Any) -> None:
+    """Functions with code in Python whose calls are operations."""
+
+    def make(f: Any) -> None:
+        def rule(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
+            return f(*args, **kwargs) if ctx.run.closed else ctx.run.operate(ctx, f, args, kwargs)
+
+        ruled(f)(rule)
+
+    for f in functions:
+        make(f)
+
+
+def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | None) -> Trace:
+    """A trace of source.call(*args), for derivatives with respect to the arguments `wrt` by the rules of
+    `context`. Raises Unfit where there is none: then nothing has happened."""
+    if not {*np.geterr().values()} <= {"ignore", "warn"}:
+        raise Unfit("NumPy is to raise (np.seterr)")
+    names = [*source.signature().names]
+    if not all(map(str.isidentifier, names)):
+        names = [f"a{i}" for i in range(len(args))]
+    run = Run(context, None if wrt is None else {names[i] for i in wrt})
+    origins = run.origins
+    given = [origins.argument(value, name) for name, value in zip(names, args) if value is not Default]
+    origins.tests += [f"{name} is {run.lines.name(Default)}" for name in names[len(given) :]]
+    callee, filled, named = source.filled(given)
+    if hashable(callee) and context.ad_ruled(callee):
+        raise Unfit("a function with a rule")
+    for value in (callee, *filled, *named.values()):
+        if id(value) not in origins.paths and id(value) not in origins.values:
+            origins.beside(value)
+    try:
+        with np.errstate(all="ignore"):  # the run that counts is another one
+            result = overdub(Tracing(run), callee, *filled, **named)
+    except Exception as error:  # which that one raises as well
+        raise Unfit(f"the run raised {type(error).__name__}") from None
+    finally:
+        run.end()
+    if run.why is not None:
+        raise Unfit(run.why)
+    parameters = ", ".join(names)
+    function = run.lines.function("traced", parameters, run.expression(result))
+    function.__defaults__ = (None,) * (len(args) - len(given)) or None
+    function.__name__ = function.__qualname__ = own_name(callee, "call")
+    return Trace(function, origins.holds(parameters), origins.looked(parameters), tuple(origins.besides))
+
+
+from ctxdispatch_contexts.traces import going_through, rules  # noqa: E402, F401  # which need the context
