@@ -23,8 +23,10 @@ from ctxdispatch_contexts.programs.regions import no_region
 from ctxdispatch_contexts.programs.specialised import Recorder, compiling
 from ctxdispatch_contexts.programs.tiers import (
     LEFT,
+    OTHERWISE,
     RAISED,
     SHARED,
+    TRACED,
     WATCHED,
     Ran,
     Reason,
@@ -36,6 +38,7 @@ from ctxdispatch_contexts.programs.tiers import (
 __all__ = ["Explanation", "RecordedWarning", "Region", "explain"]
 
 COMPILED, ATTEMPT, KERNEL = "compiled whole", "compiled as an attempt", "kernel"
+TRACE = "compiled as a trace"
 RECORDED, WITH_REGIONS = "recorded", "recorded with compiled regions"
 
 _UNLESS_RAISED = "what is done where nothing is raised has one"
@@ -90,8 +93,8 @@ class Explanation:
 
 def explain(g: Callable[..., Any]) -> Callable[..., Explanation]:
     """`explain(g)(*args, **kwargs)` calls `g` once, and says for each region of the call which tier ran
-    (compiled whole, compiled as an attempt, recorded with compiled regions, recorded, kernel), what it cost,
-    and where it is not the best, the line, the reason and what to write instead.
+    (compiled whole, compiled as an attempt or a trace, recorded with compiled regions, recorded, kernel),
+    what it cost, and where it is not the best, the line, the reason and what to write instead.
 
     `g` is what `grad`, `value_and_grad`, `jacobian` or `hessian` return, or any function in whose call
     derivatives are taken: `explain(jvp)(f, (x,), (v,))`, `explain(step)(params)`. Regions called from other
@@ -175,6 +178,8 @@ def _with_parts(ran: list[Ran]) -> Iterator[Ran]:
 def _tier(call: Ran, has_parts: bool) -> tuple[str, Reason | None]:
     made, mode = call.made, _mode(call.entry)
     recorded = WITH_REGIONS if has_parts else RECORDED
+    if isinstance(made, Recorder) and made.reason is TRACED:
+        return (recorded, OTHERWISE) if call.recorded else (TRACE, TRACED)
     if isinstance(made, Recorder):
         return recorded, made.reason
     if call.recorded and made.asks and made.reading.may_find():

@@ -28,6 +28,7 @@ from ctxdispatch.facts.numpy_rows import (
 from ctxdispatch.facts.table import (
     callable_objects,
     fact_of,
+    fact_on,
     family,
     has_row,
     rows,
@@ -68,11 +69,11 @@ from ctxdispatch.ir.operators import (
 
 __all__ = [
     "ARITHMETIC", "AS_ARRAY", "ATTRIBUTES", "BINARY", "BITWISE", "COMPARISONS", "CONVERTS", "COPIES",
-    "DICT_VIEWS", "DIVISIONS", "DTYPE_AT", "ELEMENTWISE", "FINITENESS", "IDENTITY", "IMMUTABLE", "INPLACE",
-    "ITEMS", "JOINS", "MATRIX_PRODUCTS", "MERGES", "MOVES", "NAMESPACES", "NONE", "OF_FRAME", "ORDERING",
-    "PRODUCTS", "READS", "ROUNDING", "RUNS_TEXT", "SAME_PLACES", "SETS_ATTRIBUTE", "SET_OPERATORS", "SIGNS",
-    "SUMS", "SYMBOLS", "TO_INT", "TRUTH", "UFUNC_OF", "UNARY", "UNITS", "VALUE_FREE", "VALUE_SHAPED",
-    "VIEWS", "Fact", "Operands", "Shares", "Source", "callable_objects", "canonical", "container_rows",
-    "fact", "fact_of", "family", "has_row", "library_rows", "numpy_rows", "operands", "python_rows", "rows",
-    "says", "storing_methods", "with_rows",
+    "DICT_VIEWS", "DIVISIONS", "DTYPE_AT", "ELEMENTWISE", "FINITENESS", "IDENTITY", "IMMUTABLE",
+    "INPLACE", "ITEMS", "JOINS", "MATRIX_PRODUCTS", "MERGES", "MOVES", "NAMESPACES", "NONE", "OF_FRAME",
+    "ORDERING", "PRODUCTS", "READS", "ROUNDING", "RUNS_TEXT", "SAME_PLACES", "SETS_ATTRIBUTE",
+    "SET_OPERATORS", "SIGNS", "SUMS", "SYMBOLS", "TO_INT", "TRUTH", "UFUNC_OF", "UNARY", "UNITS",
+    "VALUE_FREE", "VALUE_SHAPED", "VIEWS", "Fact", "Operands", "Shares", "Source", "callable_objects",
+    "canonical", "container_rows", "fact", "fact_of", "fact_on", "family", "has_row", "library_rows",
+    "numpy_rows", "operands", "python_rows", "rows", "says", "storing_methods", "with_rows",
 ]  # fmt: skip

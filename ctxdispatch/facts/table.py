@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
+from collections import deque
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, TypeVar
@@ -13,6 +14,7 @@ import numpy as np
 
 from ctxdispatch.facts.binding import canonical
 from ctxdispatch.facts.fact import Fact, fact
+from ctxdispatch.ir import primitives
 
 F = TypeVar("F")
 
@@ -65,6 +67,27 @@ def fact_of(callee: Any) -> Fact | None:
         return row
     takes = any(row.iterates.has(i) and hasattr(type(owner), "__next__") for i, owner in enumerate(bound))
     return _bound(row, len(bound), takes)
+
+
+def fact_on(callee: Any, first: Any) -> Fact | None:
+    """What `callee` does, given `first`: an operator on a container is the container's own method."""
+    cls = type(first)
+    return _of_method(callee, cls) if cls in _CONTAINERS and _is_operator(callee) else fact_of(callee)
+
+
+def _is_operator(callee: Any) -> bool:
+    return getattr(callee, "__module__", None) == "_operator" or callee is primitives.not_contains
+
+
+@functools.cache
+def _of_method(callee: Any, cls: type) -> Fact | None:
+    name = "contains" if callee is primitives.not_contains else callee.__name__.strip("_")
+    method = getattr(cls, f"__{name}__", None)
+    return fact_of(method if type(method) in _SLOTS else callee)
+
+
+_CONTAINERS = (list, tuple, str, dict, set, frozenset, deque)
+_SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
 
 
 def _row(function: Any) -> Fact | None:

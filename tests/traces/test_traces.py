@@ -9,7 +9,7 @@ import types
 import numpy as np
 import pytest
 
-from ctxdispatch import stop_gradient
+from ctxdispatch import explain, stop_gradient
 from ctxdispatch_contexts.forward import jvp
 from ctxdispatch_contexts.reverse import grad, value_and_grad
 from ctxdispatch_contexts.traces import straight
@@ -388,3 +388,16 @@ def test_what_generators_do_at_their_end_is_done_once():
     for i in range(1, 4):
         assert np.allclose(grad(f)([1.5, 2.0, 3.0]), [3.0, 4.0, 0.0])
         assert len(ends) == i
+
+
+def test_explain_says_that_a_trace_runs():
+    def f(x):
+        if x[0] > 5.0:
+            LOG.append(3)
+        return {True: x[0], False: x[1] ** 2}[bool(x[2] > 0.0)]
+
+    gradient = grad(f)
+    traced, recorded = "compiled as a trace", "recorded"
+    for x, tier in ((LISTS[0], traced), (LISTS[1], traced), ([6.0, 1.0, 1.0], recorded), (LISTS[1], traced)):
+        (region,) = explain(gradient)(x).regions
+        assert region.tier == tier and region.reason.startswith("it has a program") == (tier == traced)

@@ -51,6 +51,7 @@ OF_KIND = Reason(
     "give arrays (np.asarray) and lists",
 )
 TRACED = Reason("it has a program for what one run did, where another does the same")
+OTHERWISE = Reason("the run did something else than those of which it has programs")
 LEFT = Reason(
     "it reads what an earlier recorded run has left in an object", "compute it in each run, or pass it"
 )

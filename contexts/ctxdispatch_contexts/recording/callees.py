@@ -196,14 +196,14 @@ _ALL = 1 << 30
 
 # -- what moves ----------------------------------------------------------------------------------------------
 
-_CONVERTER: Any = np._core._multiarray_umath._array_converter  # type: ignore[attr-defined]
-_CONVERTS = [f for f in vars(_CONVERTER).values() if type(f) is types.MethodDescriptorType]
+CONVERTER: Any = np._core._multiarray_umath._array_converter  # type: ignore[attr-defined]
+CONVERTS = [f for f in vars(CONVERTER).values() if type(f) is types.MethodDescriptorType]
 """By which NumPy's own Python code takes its arguments for arrays, and gives arrays back."""
 
 _MOVERS = frozenset(map(id, (
     types.FunctionType, types.CellType, operator.itemgetter, operator.methodcaller, builtins.super,
     type.__new__, builtins.dir, *NAMESPACES,
-    primitives.format_value, primitives.build_string, _CONVERTER, *_CONVERTS,
+    primitives.format_value, primitives.build_string, CONVERTER, *CONVERTS,
     *(f for f in vars(_abc).values() if callable(f)),
 )))  # fmt: skip
 _KEY = type(functools.cmp_to_key(lambda a, b: 0))

@@ -294,6 +294,8 @@ def _computed(ctx: Recording, callee: Any, known: Callee, run: Run, args: Args, 
         code, args = going_through.by_code(ctx, callee, args, kwargs)
         if code is not None:
             return resolve(ctx, code)(*args, **kwargs)
+    if known.follows is not None and has_within((args, kwargs), following.is_code):
+        return resolve(ctx, known.follows)(*args, **kwargs)  # what is differentiated may be within that
     ruled = known.known or bool(record.context.ad_ruled(callee))
     functions = any(map(following.is_function, args)) or any(map(following.is_function, kwargs.values()))
     if (

@@ -12,7 +12,7 @@ import weakref
 from typing import Any
 
 from ctxdispatch.dispatch.overdub import resolve
-from ctxdispatch.dispatch.reach import natively
+from ctxdispatch.dispatch.reach import HEAPTYPE, natively
 from ctxdispatch.facts import Fact
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch_contexts.programs.errors import MissingRuleError, described, user_frame, user_position
@@ -24,6 +24,11 @@ Kwargs = dict[str, Any]
 
 def is_function(f: Any) -> bool:
     return issubclass(type(f), (types.FunctionType, types.MethodType, functools.partial))
+
+
+def is_code(value: Any) -> bool:
+    """A function, or an object of the user's that can be called."""
+    return is_function(value) or (bool(type(value).__flags__ & HEAPTYPE) and callable(value))
 
 
 def watched(ctx: Any, callee: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:

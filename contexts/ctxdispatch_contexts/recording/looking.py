@@ -1,20 +1,16 @@
 """At what C code looks of the objects that it is given, and so may run special methods of: by its row.
 
-    xs.append(c), isinstance(c, C)    at nothing, or it is followed     d[c], s.add(c)   at keys
-    sorted(xs, key=f)                 at what f returns                 {c} | s          at items, too
-    f(c), of which nothing is known   at all, and all that it holds
+xs.append(c), isinstance(c, C)    at nothing, or it is followed     d[c], s.add(c)   at keys
+sorted(xs, key=f)                 at what f returns                 {c} | s          at items, too
+f(c), of which nothing is known   at all, and all that it holds
 """
 
 from __future__ import annotations
 
-import functools
-import types
-from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
-from ctxdispatch.facts import ITEMS, ORDERING, Fact, Shares, fact, fact_of
-from ctxdispatch.ir import primitives
+from ctxdispatch.facts import ITEMS, ORDERING, Fact, Shares, fact, fact_of, fact_on
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -26,7 +22,6 @@ _FOLLOWED = fact(
 """What is asked for items, attributes, lengths and classes runs under the context, whoever asks; likewise"""
 _TRUTH = fact(methods="bool").methods
 """of an operand itself."""
-_CONTAINERS = (list, tuple, str, dict, set, frozenset, deque)
 HASHED = (dict, set, frozenset)
 FEW = 8
 """Keys of a container that are looked at, for one may have the hash of another."""
@@ -37,30 +32,10 @@ def methods(row: Fact | None) -> bool:
     return row is None or bool(row.looks and row.methods - (_FOLLOWED if row.inside else _FOLLOWED | _TRUTH))
 
 
-def row_on(callee: Any, first: Any) -> Fact | None:
-    """What `callee` does, given `first`: an operator on a container is the container's own method."""
-    cls = type(first)
-    return _of_method(callee, cls) if cls in _CONTAINERS and _is_operator(callee) else fact_of(callee)
-
-
-def _is_operator(callee: Any) -> bool:
-    return getattr(callee, "__module__", None) == "_operator" or callee is primitives.not_contains
-
-
-@functools.cache
-def _of_method(callee: Any, cls: type) -> Fact | None:
-    name = "contains" if callee is primitives.not_contains else callee.__name__.strip("_")
-    method = getattr(cls, f"__{name}__", None)
-    return fact_of(method if type(method) in _SLOTS else callee)
-
-
-_SLOTS = (types.WrapperDescriptorType, types.MethodDescriptorType)
-
-
 def looked_at(callee: Any, args: Args, kwargs: Kwargs) -> tuple[list[Any], list[Any]]:
     """Of its operands what it may run methods of; what, and of all that is in it."""
     operands = [*args, *kwargs.values()]
-    row = row_on(callee, args[0] if args else None)
+    row = fact_on(callee, args[0] if args else None)
     if row is None:
         return [], operands
     if not methods(row) or (_is_one(callee, ORDERING) and kwargs.get("key") is not None):
@@ -124,7 +99,7 @@ def _hashes_items(row: Fact | None) -> bool:
 
 def looks_up(callee: Any, row: Fact | None) -> bool:
     """It looks for its second operand in the first, or the other way round."""
-    row = _of_method(callee, dict) if _is_operator(callee) else row
+    row = fact_on(callee, {}) or row
     if row is None or _HASH not in row.methods or not (row.looks.has(0) and row.inside.has(1)):
         return False
     if row.inside.has(0):

@@ -194,6 +194,4 @@ def whether_all(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return next((False for item in args[0] if not truth(run, ctx, bool, (item,), {})), True)
 
 
-
-
 operates(primitives.unpack, primitives.unpack_ex)

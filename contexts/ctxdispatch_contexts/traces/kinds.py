@@ -58,6 +58,19 @@ def is_iterator(value: Any) -> bool:
     return hasattr(type(value), "__next__")
 
 
+_SLOTS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_IN_C = (types.BuiltinFunctionType, *_SLOTS, np.ufunc, type(np.sum))
+
+
+def has_code(value: Any) -> bool:
+    """Whoever calls it, or what is in it, may run Python code."""
+    if is_container(value):
+        return any(map(has_code, value.values() if type(value) in MAPPINGS else value))
+    if issubclass(type(value), type):
+        return bool(value.__flags__ & HEAPTYPE)
+    return callable(value) and type(value) not in _IN_C
+
+
 def remade(value: Any, items: list[Any]) -> Any:
     """A sequence of its class that holds these."""
     if type(value) is collections.deque:

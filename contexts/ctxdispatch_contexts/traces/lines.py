@@ -59,7 +59,7 @@ class Lines:
 
     def function(self, name: str, parameters: str, result: str) -> FunctionType:
         body = "\n    ".join([*self.lines, f"return {result}"])
-        namespace = self.namespace
-        exec(compile(f"def {name}({parameters}):\n    {body}\n", f"<trace: {name}>", "exec"), namespace)
-        made: FunctionType = namespace.pop(name)
+        code = compile(f"def {name}({parameters}):\n    {body}\n", f"<generated trace: {name}>", "exec")
+        exec(code, self.namespace)
+        made: FunctionType = self.namespace.pop(name)
         return made

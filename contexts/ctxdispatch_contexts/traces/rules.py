@@ -16,15 +16,26 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
-from ctxdispatch.facts import has_row
+from ctxdispatch.facts import fact, has_row
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.derivatives import table
-from ctxdispatch_contexts.traces.kinds import FIXED, NUMBER, fixed, is_container, is_iterator, is_number
-from ctxdispatch_contexts.traces.run import RULES, WHOLE, Run
+from ctxdispatch_contexts.recording.callees import CONVERTER, CONVERTS
+from ctxdispatch_contexts.traces.kinds import (
+    FIXED,
+    KINDS,
+    NUMBER,
+    fields_of,
+    fixed,
+    is_container,
+    is_iterator,
+    is_number,
+)
+from ctxdispatch_contexts.traces.run import RULES, WHOLE, Run, has_method
 from ctxdispatch_contexts.traces.tracer import Own, operates, ruled
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
+
 
 def take_whole(functions: Iterable[Any]) -> None:
     """Functions with Python code that a trace calls as they are."""
@@ -150,6 +161,28 @@ def set_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any
     return f(*args)
 
 
+_ASKED_FOR_STATE = fact(methods="reduce getstate getnewargs getnewargs_ex").methods
+
+
+@RULES.of(object.__reduce_ex__)
+def reduced(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """By which `copy` asks for what an object holds; it may not change that."""
+    if fields_of(args[0]) is None or has_method(type(args[0]), _ASKED_FOR_STATE):
+        raise run.unfit(f"how a {type(args[0]).__name__} is copied")
+    make, given, state, *rest = f(*args)
+    parts = state if type(state) is tuple else (state,)
+    copies = [part if part is None else run.made(dict(part)) for part in parts]
+    return run.made((make, run.made(given), copies[0] if parts[0] is state else run.made((*copies,)), *rest))
+
+
+@RULES.of(np.ndarray.__deepcopy__)
+def copied(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Of an array of numbers: what else was copied is not asked for."""
+    if type(args[0]) is not np.ndarray or args[0].dtype.char not in KINDS:
+        raise run.unfit(f"how a {type(args[0]).__name__} is copied")
+    return run.done(np.ndarray.copy, (args[0], "K"), {})
+
+
 # -- decisions -----------------------------------------------------------------------------------------------
 
 
@@ -191,6 +224,14 @@ def of_class(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if f in (_abc._abc_instancecheck, _abc._abc_subclasscheck):
         run.lines.namespace["get_cache_token"] = get_cache_token
         run.origins.tests.append(f"get_cache_token() == {get_cache_token()}")
+    return run.moved(f(*args, **kwargs))
+
+
+@RULES.of(CONVERTER, *CONVERTS)
+def converted(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """By which NumPy's own Python code takes its arguments for arrays: of arrays it is those."""
+    if f is CONVERTER and not all(type(a) is np.ndarray for a in args):
+        raise run.unfit("arrays that are made of something in NumPy's code")
     return run.moved(f(*args, **kwargs))
 
 
@@ -269,6 +310,13 @@ class Cache(Own):
         if key not in self.found:
             self.found[key] = resolve(self.ctx, self.function)(*args, **kwargs)
         return self.found[key]
+
+
+@ruled(functools.update_wrapper)
+def wraps(ctx: Any, /, wrapper: Any, *args: Any, **kwargs: Any) -> Any:
+    if type(wrapper) is Cache:
+        return wrapper
+    return beyond_rules(ctx, functools.update_wrapper)(wrapper, *args, **kwargs)
 
 
 @RULES.of(type(functools.lru_cache(len)))

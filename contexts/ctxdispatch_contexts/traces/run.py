@@ -19,7 +19,7 @@ from ctxdispatch.facts import (
     SYMBOLS,
     Fact,
     canonical,
-    fact_of,
+    fact_on,
 )
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
@@ -28,15 +28,15 @@ from ctxdispatch_contexts.traces.kinds import (
     KINDS,
     MAPPINGS,
     NUMBER,
-    VIEWS,
     fixed,
+    has_code,
     is_container,
     is_iterator,
     is_number,
     is_sequence,
 )
-from ctxdispatch_contexts.traces.lines import Lines, Unfit
-from ctxdispatch_contexts.traces.origins import Origins
+from ctxdispatch_contexts.traces.lines import Unfit
+from ctxdispatch_contexts.traces.operands import Operands
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -57,19 +57,12 @@ WHOLE: set[int] = set()
 _WHOLE = Fact()
 
 
-class Run:
+class Run(Operands):
     def __init__(self, context: Any, wrt: Set[str] | None) -> None:
+        super().__init__(wrt)
         self.context = context
-        self.lines = Lines()
-        self.origins = Origins(self.lines, wrt)
-        self.values, self.alive = self.origins.values, self.origins.alive
-        self.inside: set[int] = set()
-        """Containers, objects and arrays that the run made, by id."""
-        self.texts: set[int] = set()
-        """Texts of numbers, by id."""
         self.generators: list[types.GeneratorType[Any, Any, Any]] = []
         self.closed = False
-        self.why: str | None = None
         self._left = MAX_OPERATIONS
 
     def end(self) -> None:
@@ -78,69 +71,6 @@ class Run:
             with contextlib.suppress(BaseException):
                 generator.close()
         self.closed = True
-
-    def unfit(self, why: str) -> Unfit:
-        self.why = self.why or why
-        return Unfit(self.why)
-
-    def made(self, value: Any) -> Any:
-        self.inside.add(id(value))
-        self.alive.append(value)
-        return value
-
-    def is_known(self, value: Any) -> bool:
-        return id(value) in self.inside or id(value) in self.values or self.origins.is_constant(value)
-
-    # -- what operands are -----------------------------------------------------------------------------------
-
-    def holds_values(self, value: Any, depth: int = 4) -> bool:
-        """It may be a value, or hold some."""
-        cls = type(value)
-        if cls in NUMBER or cls is np.ndarray:
-            return id(value) in self.values or not self.origins.is_constant(value)
-        if cls is str or cls is bytes:
-            return id(value) in self.texts
-        if is_sequence(value) or cls in (set, frozenset, *VIEWS):
-            return depth == 0 or any(self.holds_values(item, depth - 1) for item in value)
-        if cls in MAPPINGS:
-            return depth == 0 or any(self.holds_values(item, depth - 1) for item in (*value.values(), *value))
-        if cls is slice:
-            return any(map(self.holds_values, (value.start, value.stop, value.step)))
-        return not fixed(value)  # an iterator or object may hold whatever there is
-
-    def is_key(self, value: Any) -> bool:
-        """What it is equal to does not depend on values."""
-        if type(value) is tuple:
-            return all(map(self.is_key, value))
-        if fixed(value):
-            return id(value) not in self.texts
-        if id(value) in self.origins.of_arguments:
-            return False  # it may be a copy
-        cls = type(value)
-        return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
-
-    def expression(self, value: Any) -> str:
-        """What gives the value in the trace."""
-        cls = type(value)
-        if cls in NUMBER or cls is np.ndarray:
-            if id(value) in self.values:
-                return self.values[id(value)]
-            if self.origins.is_constant(value):
-                return self.lines.constant(value)
-            raise self.unfit("a number of which it is not known where it is from")
-        if id(value) in self.texts:
-            raise self.unfit("a text of a number")
-        if cls is slice:
-            return f"slice({', '.join(map(self.expression, (value.start, value.stop, value.step)))})"
-        if fixed(value) and not (cls is frozenset and self.holds_values(value)):
-            return self.lines.constant(value)
-        if cls is list or cls is tuple:
-            items = "".join(f"{self.expression(item)}, " for item in value)
-            return f"[{items}]" if cls is list else f"({items})"
-        if cls is dict and all(type(key) in (str, int) for key in value):
-            entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
-            return f"{{{entries}}}"
-        raise self.unfit(f"a {cls.__name__} among what is computed with")
 
     # -- operations ------------------------------------------------------------------------------------------
 
@@ -166,7 +96,7 @@ class Run:
             return found[0] if len(found) == 1 else self.made(tuple(found))
         if self._leaves_operator(callee, args):
             return NotImplemented
-        fact = self._fact(callee)
+        fact = self._fact(callee, args[0] if args else None)
         if fact is None:
             return self.made(callee(*args, **kwargs))
         operands, names = (*args, *kwargs.values()), tuple(kwargs)
@@ -174,9 +104,10 @@ class Run:
         valued = any(map(self.holds_values, operands))
         try:
             out = callee(*args, **kwargs)
-        except Exception:
+        except Exception as error:
             by_key = bool(args) and is_container(args[0]) and not any(map(self.holds_values, args[1:2]))
-            if valued and not by_key:
+            ended = callee is next and type(error) is StopIteration  # which decisions of numbers say
+            if valued and not (by_key or ended):
                 raise self.unfit(f"{callee!r} raised something") from None
             raise
         if not (fact.known or self._is_ours(out)):
@@ -201,9 +132,9 @@ class Run:
             return False
         return issubclass(callee.__objclass__, (float, complex, np.generic))
 
-    def _fact(self, callee: Any) -> Fact | None:
+    def _fact(self, callee: Any, first: Any) -> Fact | None:
         """None for classes in Python whose objects are made without code."""
-        fact = fact_of(callee) or (_WHOLE if id(callee) in WHOLE else None)
+        fact = fact_on(callee, first) or (_WHOLE if id(callee) in WHOLE else None)
         if fact is None:
             bare = issubclass(type(callee), type) and callee.__flags__ & HEAPTYPE
             if not bare or callee.__new__ is not object.__new__ or callee.__init__ is not object.__init__:
@@ -219,21 +150,30 @@ class Run:
             raise self.unfit(f"{callee!r} has an effect")
         if any(type(each) in _IN_C for each in fact.calls.of(operands, names)):
             raise self.unfit(f"{callee!r} calls C code")
-        for operand in (*fact.looks.of(operands, names), *fact.inside.of(operands, names)):
+        if id(callee) in WHOLE and any(map(has_code, operands)):
+            raise self.unfit(f"{callee!r}, which is not followed, calls code")
+        by_item = callee is operator.setitem and not any(type(each) is slice for each in operands[1:2])
+        for operand in fact.looks.of(operands[:2] if by_item else operands, names):
             self._check_methods(fact, operand)
+        for operand in fact.inside.of(operands, names):
+            self._check_methods_within(fact, operand)
         for operand in fact.iterates.of(operands, names):
             self.check_gone_through(operand)
         for operand in fact.stores.of(operands, names):
             self._check_stored(operand)
 
-    def _check_methods(self, fact: Fact, operand: Any, depth: int = 4) -> None:
+    def _check_methods(self, fact: Fact, operand: Any) -> None:
         """Methods in Python that C code runs are not seen."""
-        if is_container(operand) or type(operand) in (set, frozenset):
-            items = (*operand, *operand.values()) if type(operand) in MAPPINGS else operand
-            for item in items if depth else ():
-                self._check_methods(fact, item, depth - 1)
-        elif not fixed(operand) and _has_method(type(operand), fact.methods):
+        if not fixed(operand) and has_method(type(operand), fact.methods):
             raise self.unfit(f"C code that runs methods of a {type(operand).__name__}")
+
+    def _check_methods_within(self, fact: Fact, operand: Any, depth: int = 4) -> None:
+        self._check_methods(fact, operand)
+        if is_container(operand) or type(operand) in (set, frozenset):
+            if not depth:
+                raise self.unfit("what lies deep within what is looked at")
+            for item in (*operand, *operand.values()) if type(operand) in MAPPINGS else operand:
+                self._check_methods_within(fact, item, depth - 1)
 
     def check_gone_through(self, operand: Any) -> None:
         if type(operand) is types.GeneratorType:
@@ -408,7 +348,7 @@ class Run:
         return items
 
 
-def _has_method(cls: type, names: Set[str]) -> bool:
+def has_method(cls: type, names: Set[str]) -> bool:
     """One of them is written in Python."""
     return bool(cls.__flags__ & HEAPTYPE) and any(type(lookup(cls, n)) is types.FunctionType for n in names)
 

@@ -8,6 +8,7 @@ traced again, a few times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.dispatch.reach import natively
@@ -15,6 +16,7 @@ from ctxdispatch.dispatch.rules import version
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.left_names import anything_left, is_left
 from ctxdispatch_contexts.programs.sources import Source
+from ctxdispatch_contexts.traces.lines import Left
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
 MOST = 4
 """So many traces of one function at types."""
-LEAVES = 8
-"""A trace that is left is worth two that are not: with so many to the bad, there are no more."""
+LEAVES = 12
+"""A call for which there is no trace is worth two for which there is one: with so many to the bad, there are
+no more."""
 AT_ONCE = False
 """The first call is traced too, whatever has a program: tests say so."""
 NOT_FOUND = object()
@@ -40,6 +43,8 @@ class Straight:
     def __init__(self, entry: Entry, types: Any, recording: Callable[..., Any]) -> None:
         self._entry, self._types, self.recording = entry, types, recording
         self._known: list[Known] = []
+        self._asked: set[int] = set()
+        """Threads in which no trace was found for the arguments that come by `miss` now."""
         self._made = self._left = 0
         self._version = version()
         self._count = len(entry.source.signature().names)
@@ -47,10 +52,18 @@ class Straight:
     def first(self, *args: Any) -> Any:
         """What calls of the entry's function begin with, whatever their types."""
         found = self._found(args)
-        return self._entry.miss(*args) if found is NOT_FOUND else found
+        if found is not NOT_FOUND:
+            return found
+        self._asked.add(get_ident())
+        try:
+            return self._entry.miss(*args)
+        finally:
+            self._asked.discard(get_ident())
 
     def __call__(self, *args: Any) -> Any:
-        found = self._found(args)
+        asked = get_ident() in self._asked
+        self._asked.discard(get_ident())
+        found = NOT_FOUND if asked else self._found(args)
         if found is not NOT_FOUND:
             return found
         if self._made >= MOST or self._left >= LEAVES:
@@ -63,16 +76,20 @@ class Straight:
     def _found(self, args: tuple[Any, ...]) -> Any:
         given = args[: self._count]
         if self._version != version():  # other rules hold now
-            self._known, self._version = [], version()
+            self._known, self._made, self._version = [], 0, version()
         for known in self._known:
             if known.trace.holds(*given) and not reads_left(known.trace, given):
                 try:
                     found = known.derivative(*args)
-                except Exception:  # a decision made otherwise, or an error: the recorded run has it, too
-                    self._left += 2
+                except Left:
+                    continue
+                except Exception:  # which the recorded run has, too
                     break
+                if known is not self._known[0]:
+                    self._known = [known, *(each for each in self._known if each is not known)]
                 self._left = max(self._left - 1, 0)
                 return found
+        self._left += 2
         return NOT_FOUND
 
     @natively
@@ -88,7 +105,7 @@ class Straight:
             return False
         found = None if reads_left(made, given) else derivative_of(made, entry, args)
         if found is not None:
-            self._known.insert(0, Known(made, found))
+            self._known = [Known(made, found), *self._known]
         return found is not None
 
 

@@ -17,6 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ctxdispatch import Context, overdub
+from ctxdispatch.dispatch.overdub import beyond_rules
 from ctxdispatch.dispatch.plan import KINDS as INTERCEPTED
 from ctxdispatch.dispatch.reach import own_way
 from ctxdispatch.facts import RUNS_TEXT
@@ -26,9 +27,9 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.arguments import Default
-from ctxdispatch_contexts.traces.kinds import LITERALS, numbers_in
+from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
 from ctxdispatch_contexts.traces.lines import Unfit
-from ctxdispatch_contexts.traces.run import Run
+from ctxdispatch_contexts.traces.run import WHOLE, Run
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -107,6 +108,9 @@ def operates(*functions: Any) -> None:
 
     def make(f: Any) -> None:
         def rule(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
+            if id(f) in WHOLE and any(map(has_code, (*args, *kwargs.values()))):
+                code = getattr(f, "_implementation", f)  # of a function of NumPy's
+                return beyond_rules(ctx, code)(*args, **kwargs)  # so that what it calls is seen
             return f(*args, **kwargs) if ctx.run.closed else ctx.run.operate(ctx, f, args, kwargs)
 
         ruled(f)(rule)

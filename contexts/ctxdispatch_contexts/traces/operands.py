@@ -1,0 +1,86 @@
+"""What a run knows of its operands: which are values, which are the run's own, what a trace says for them."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from typing import Any
+
+import numpy as np
+
+from ctxdispatch_contexts.traces.kinds import MAPPINGS, NUMBER, VIEWS, fixed, is_sequence
+from ctxdispatch_contexts.traces.lines import Lines, Unfit
+from ctxdispatch_contexts.traces.origins import Origins
+
+
+class Operands:
+    def __init__(self, wrt: Set[str] | None) -> None:
+        self.lines = Lines()
+        self.origins = Origins(self.lines, wrt)
+        self.values, self.alive = self.origins.values, self.origins.alive
+        self.inside: set[int] = set()
+        """Containers, objects and arrays that the run made, by id."""
+        self.texts: set[int] = set()
+        """Texts of numbers, by id."""
+        self.why: str | None = None
+        """Why the run is no straight line."""
+
+    def unfit(self, why: str) -> Unfit:
+        self.why = self.why or why
+        return Unfit(self.why)
+
+    def made(self, value: Any) -> Any:
+        self.inside.add(id(value))
+        self.alive.append(value)
+        return value
+
+    def is_known(self, value: Any) -> bool:
+        return id(value) in self.inside or id(value) in self.values or self.origins.is_constant(value)
+
+    def holds_values(self, value: Any, depth: int = 4) -> bool:
+        """It may be a value, or hold some."""
+        cls = type(value)
+        if cls in NUMBER or cls is np.ndarray:
+            return id(value) in self.values or not self.origins.is_constant(value)
+        if cls is str or cls is bytes:
+            return id(value) in self.texts
+        if is_sequence(value) or cls in (set, frozenset, *VIEWS):
+            return depth == 0 or any(self.holds_values(item, depth - 1) for item in value)
+        if cls in MAPPINGS:
+            return depth == 0 or any(self.holds_values(item, depth - 1) for item in (*value.values(), *value))
+        if cls is slice:
+            return any(map(self.holds_values, (value.start, value.stop, value.step)))
+        return not fixed(value)  # an iterator or object may hold whatever there is
+
+    def is_key(self, value: Any) -> bool:
+        """What it is equal to does not depend on values."""
+        if type(value) is tuple:
+            return all(map(self.is_key, value))
+        if fixed(value):
+            return id(value) not in self.texts
+        if id(value) in self.origins.of_arguments:
+            return False  # it may be a copy
+        cls = type(value)
+        return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
+
+    def expression(self, value: Any) -> str:
+        """What gives the value in the trace."""
+        cls = type(value)
+        if cls in NUMBER or cls is np.ndarray:
+            if id(value) in self.values:
+                return self.values[id(value)]
+            if self.origins.is_constant(value):
+                return self.lines.constant(value)
+            raise self.unfit("a number of which it is not known where it is from")
+        if id(value) in self.texts:
+            raise self.unfit("a text of a number")
+        if cls is slice:
+            return f"slice({', '.join(map(self.expression, (value.start, value.stop, value.step)))})"
+        if fixed(value) and not (cls is frozenset and self.holds_values(value)):
+            return self.lines.constant(value)
+        if cls is list or cls is tuple:
+            items = "".join(f"{self.expression(item)}, " for item in value)
+            return f"[{items}]" if cls is list else f"({items})"
+        if cls is dict and all(type(key) in (str, int) for key in value):
+            entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
+            return f"{{{entries}}}"
+        raise self.unfit(f"a {cls.__name__} among what is computed with")
