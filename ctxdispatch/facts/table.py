@@ -71,7 +71,7 @@ def fact_of(callee: Any) -> Fact | None:
 
 def fact_on(callee: Any, first: Any) -> Fact | None:
     """What `callee` does, given `first`: an operator on a container is the container's own method."""
-    cls = type(first)
+    cls: Any = type(first)
     return _of_method(callee, cls) if cls in _CONTAINERS and _is_operator(callee) else fact_of(callee)
 
 

@@ -23,7 +23,7 @@ from ctxdispatch.facts.arity import fits
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Value, hashable
-from ctxdispatch.passes import numpy_types, outputs, python_types
+from ctxdispatch.passes import numpy_types, outputs, python_types, samples
 from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.named_tuples import names_of
@@ -97,7 +97,7 @@ IMMUTABLE = (
 def plain(type_: Type) -> bool:
     """Operators and functions of builtins and NumPy on it run none of the user's code."""
     if isinstance(type_, ArrayOf):
-        return type_.dtype.kind in numpy_types.KINDS
+        return type_.dtype.kind in samples.KINDS
     if isinstance(type_, (TupleOf, ListOf, IterOf)):
         items = type_.items if isinstance(type_, TupleOf) else (type_.item,)
         return all(map(plain, items)) and getattr(type_, "plain", True)
@@ -118,7 +118,7 @@ def immutable(type_: Type) -> bool:
     return (
         type_ is Never
         or isinstance(type_, OneOf)
-        or cls in numpy_types.SCALARS
+        or cls in samples.SCALARS
         or cls in IMMUTABLE
         or cls in _FIXED
         or (cls is not None and _dtype_class(cls))
@@ -129,7 +129,7 @@ _FIXED = (np.ufunc, pytypes.ModuleType)
 
 
 def _known_class(value: Anything) -> bool:
-    return issubclass(type(value), type) and (python_types.builtin(value) or value in numpy_types.SCALARS)
+    return issubclass(type(value), type) and (python_types.builtin(value) or value in samples.SCALARS)
 
 
 def _dtype_class(cls: type) -> bool:

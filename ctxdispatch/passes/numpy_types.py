@@ -10,11 +10,11 @@ types.
 
 from __future__ import annotations
 
+import functools
 import operator
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from itertools import product
 from typing import Any as Anything
 
 import numpy as np
@@ -25,34 +25,32 @@ from ctxdispatch.ir.registry import Registry
 from ctxdispatch.passes import numpy_names
 from ctxdispatch.passes import numpy_shapes as shapes
 from ctxdispatch.passes.lengths import plain
+from ctxdispatch.passes.samples import (
+    KINDS,
+    MAX_UNSURE,
+    SCALARS,
+    Unsampled,
+    item_of_lists,
+    lengths_of,
+    of_lengths,
+    unsure_lengths,
+)
 from ctxdispatch.passes.types import (
-    LITERALS,
     Any,
     ArrayOf,
-    Dim,
     Exact,
     Held,
     Known,
-    ListOf,
     Never,
     TupleOf,
     Type,
     cls_of,
     join,
-    number_classes,
     type_of,
 )
 
 Args = tuple[Type, ...]
 Rule = Callable[[Anything, Args, Mapping[str, Type]], Type]
-
-KINDS = frozenset("biufc")
-"""The dtypes that inference knows: of objects, strings and records it says nothing."""
-
-SCALARS: dict[type, Anything] = {
-    t: t(1) for t in (*np.sctypeDict.values(), bool, int, float, complex)
-    if issubclass(type(t), type) and (t in (bool, int, float, complex) or np.dtype(t).kind in KINDS)
-}  # fmt: skip
 
 
 def is_numpy(type_: Type) -> bool:
@@ -123,10 +121,6 @@ def _type_of_result(value: Anything) -> Type:
 # -- by sampling ---------------------------------------------------------------------------------------------
 
 
-class Unsampled(Exception):
-    """There is no sample for an operand: its value would matter."""
-
-
 def by_sampling(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Integers that are not known may be axes or lengths; a bool that comes first is data."""
     return _sampled_once(function, args, kwargs, data=int(bool(args) and cls_of(args[0]) in (bool, np.bool_)))
@@ -156,12 +150,12 @@ def _sampled_once(function: Anything, args: Args, kwargs: Mapping[str, Type], *,
 def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...], data: int) -> Type:
     if {"out", "where", "initial"} & {name for name, _ in kwargs}:
         return Any
-    unsure = sum(map(_unsure, (*args, *(t for _, t in kwargs))))
+    unsure = sum(map(unsure_lengths, (*args, *(t for _, t in kwargs))))
     found: Type = Never
-    for lengths in _lengths(unsure):
+    for lengths in lengths_of(unsure):
         try:
-            values = [_of_lengths(a, lengths, i < data) for i, a in enumerate(args)]
-            named = {name: _of_lengths(a, lengths, False) for name, a in kwargs}
+            values = [of_lengths(a, lengths, i < data) for i, a in enumerate(args)]
+            named = {name: of_lengths(a, lengths, False) for name, a in kwargs}
         except Unsampled:
             return Any
         try:
@@ -169,75 +163,6 @@ def _sampled(function: Anything, args: Args, kwargs: tuple[tuple[str, Type], ...
         except Exception:  # lengths that do not go together: the program would raise as well
             continue
     return Any if found is Never else shapes.forget_lengths(found) if unsure > MAX_UNSURE else found
-
-
-MAX_UNSURE = 2
-"""With more dimensions of unknown length, all get the same: only rank and dtype of the result count."""
-
-
-def _lengths(unsure: int) -> Iterator[tuple[int, Iterator[int]]]:
-    """(length of False dimensions, lengths of None dimensions and lists in turn)"""
-    for long in (0, 2, 3):
-        if unsure > MAX_UNSURE:
-            yield from ((long, iter([n] * unsure)) for n in (0, 1, long))
-        else:
-            yield from ((long, iter(ns)) for ns in product((0, 1, long or 2), repeat=unsure))
-
-
-def _unsure(type_: Type) -> int:
-    """How many lengths `_sample` will take for it."""
-    if isinstance(type_, ArrayOf):
-        return sum(d is None for d in type_.dims)
-    if isinstance(type_, TupleOf):
-        return sum(map(_unsure, type_.items))
-    return 1 + 3 * _unsure(type_.item) if isinstance(type_, ListOf) else 0
-
-
-def _of_lengths(type_: Type, lengths: tuple[int, Iterator[int]], data: bool) -> Anything:
-    long, unsure = lengths
-
-    def number(cls: type) -> Anything:
-        if not (data or np.dtype(cls).kind in "fc"):
-            raise Unsampled
-        return SCALARS[cls]
-
-    def length(dim: Dim) -> int:
-        return next(unsure) if dim is None else 1 if dim else long
-
-    return sample(type_, length, _array, number)
-
-
-def sample(
-    type_: Type, length: Callable[[Dim], int], array: Callable[[ArrayOf, tuple[int, ...]], Anything],
-    number: Callable[[type], Anything],
-) -> Anything:  # fmt: skip
-    """A value of the type; Unsampled where there is none. `length`: of dimensions, and of lists, as of None;
-    `array`: of this shape."""
-    if isinstance(type_, ArrayOf):
-        if type_.dtype.kind not in KINDS:
-            raise Unsampled
-        return array(type_, tuple(map(length, type_.dims)))
-    if isinstance(type_, TupleOf):
-        return tuple(sample(item, length, array, number) for item in type_.items)
-    if isinstance(type_, ListOf):
-        return [sample(type_.item, length, array, number) for _ in range(length(None))]
-    if isinstance(type_, Known) and _harmless(type_.value):
-        return type_.value
-    cls, *others = number_classes(type_) or [cls_of(type_)]
-    if cls not in SCALARS or any(np.dtype(other) != np.dtype(cls) for other in others):
-        raise Unsampled
-    return number(cls)
-
-
-def _harmless(value: Anything) -> bool:
-    return type(value) in LITERALS or isinstance(value, (np.dtype, slice, np.generic)) or value in SCALARS
-
-
-def _array(type_: ArrayOf, shape: tuple[int, ...]) -> Anything:
-    """The identity matrix, repeated: it has an inverse, a determinant, a Cholesky factor."""
-    if len(shape) < 2:
-        return np.ones(shape, type_.dtype)
-    return np.broadcast_to(np.eye(*shape[-2:], dtype=type_.dtype), shape).copy()
 
 
 # -- the table -----------------------------------------------------------------------------------------------
@@ -316,7 +241,27 @@ def _lstsq(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
 
 @EXACT.of(*AS_ARRAY)
 def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
-    return by_sampling_data(function, args, kwargs) if set(kwargs) <= {"dtype", "copy"} else Any
+    if not set(kwargs) <= {"dtype", "copy"}:
+        return Any
+    item = _item_of_rows(args[0]) if args else None
+    if item is None:
+        return by_sampling_data(function, args, kwargs)
+    one = by_sampling_data(function, (TupleOf((item,)), *args[1:]), kwargs)
+    return ArrayOf(one.dtype, (None, *one.dims[1:])) if isinstance(one, ArrayOf) else Any
+
+
+def _item_of_rows(given: Type) -> Type | None:
+    """Arrays of one rank in a list or tuple are rows, of one length, or there is no array."""
+    items: Iterable[Type | None] = (item_of_lists(given),)
+    if isinstance(given, Held) and given.by_position:
+        items = [item for _, item in given.fields]
+    elif isinstance(given, TupleOf):
+        items = given.items
+    rows: list[Type] = [item for item in items if isinstance(item, ArrayOf) and item.dims]
+    if not rows or len(rows) != len([*items]):
+        return None
+    item = functools.reduce(join, rows)
+    return item if isinstance(item, ArrayOf) else None
 
 
 OPERATORS = (*ELEMENTWISE, pow, divmod)

@@ -15,7 +15,7 @@ from typing import Any as Anything
 from ctxdispatch.facts import INPLACE, UNARY, with_rows
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.leaves import HEAP_TYPE, package_of
-from ctxdispatch.passes import numpy_types
+from ctxdispatch.passes import numpy_types, samples
 from ctxdispatch.passes.container_types import item_of, unpacked
 from ctxdispatch.passes.scalar_types import BINARY, COMPARE, SCALARS, functions
 from ctxdispatch.passes.type_rules import (
@@ -246,7 +246,7 @@ def _is_written_by_c(type_: Type) -> bool:
     if isinstance(type_, TupleOf):
         return all(map(_is_written_by_c, type_.items))
     cls = cls_of(type_)
-    return cls in SCALARS or cls in numpy_types.SCALARS or known(type_) in (str, repr, ascii)
+    return cls in SCALARS or cls in samples.SCALARS or known(type_) in (str, repr, ascii)
 
 
 _numbers_mod = RULES[operator.mod]

@@ -20,7 +20,7 @@ import numpy as np
 from ctxdispatch.facts import DIVISIONS, IDENTITY, TRUTH, fact_of
 from ctxdispatch.ir import primitives as prim
 from ctxdispatch.ir.leaves import is_leaf
-from ctxdispatch.passes import numpy_types, transfer
+from ctxdispatch.passes import numpy_types, samples, transfer
 from ctxdispatch.passes.types import Any, ArrayOf, Dim, Exact, IterOf, Known, TupleOf, Type, cls_of, flag
 
 _TOTAL_ANY = {
@@ -92,7 +92,7 @@ def _takes_no_such(function: Anything, args: Sequence[Type]) -> bool:
 
 def _sized(args: Sequence[Type]) -> bool:
     """bool(x), float(x) of a NumPy scalar."""
-    return all(isinstance(a, Exact) and a.cls in numpy_types.SCALARS for a in args)
+    return all(isinstance(a, Exact) and a.cls in samples.SCALARS for a in args)
 
 
 def _harmless_index(index: Type) -> bool:
@@ -167,7 +167,7 @@ def _sample(type_: Type, number: int, rng: random.Random, filled: int) -> Anythi
         found = _filled(np.dtype(cls), (), filled)
         return found.item() if cls in (bool, int, float, complex) else found[()]
 
-    return numpy_types.sample(type_, length, array, scalar)
+    return samples.sample(type_, length, array, scalar)
 
 
 def _filled(dtype: Anything, shape: tuple[int, ...], number: int) -> Anything:

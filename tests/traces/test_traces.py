@@ -2,6 +2,7 @@
 since the trace was made, and whichever way a decision goes."""
 
 import collections
+import copy
 import dataclasses
 import functools
 import types
@@ -209,11 +210,31 @@ _DECISIONS = {
     except ValueError:
         return x[1] * 5.0""",
     "heap": "import heapq; h = []; [heapq.heappush(h, v * 1.0) for v in x]; return heapq.heappop(h) * x[0]",
+    "heap of pairs": """
+    import heapq; h = [(v * v, i) for i, v in enumerate(x)]; heapq.heapify(h); heapq.heapreplace(h, (x[0], 7))
+    return sum(n * heapq.heappop(h)[0] for n in range(1, 4))""",
+    "insort": "import bisect; h = [0.1]; [bisect.insort(h, v) for v in x]; return h[1] * 2.0 + h[-1]",
+    "bisect": "import bisect; return x[0] * bisect.bisect([-1.0, 0.5, 1.5], x[0]) + x[1]",
+    "bisect by key": "import bisect; return x[0] * bisect.bisect([-1.5, 0, 1], x[0], key=lambda v: v * x[1])",
+    "sort pairs": "y = [(v * v, -v) for v in x]; y.sort(reverse=True); return y[0][1] + 3.0 * y[1][0]",
+    "sort by key": "y = [*x]; y.sort(key=lambda v: (v > 0.0, -v)); return y[0] + 3.0 * y[1] ** 2",
+    "sort objects": "y = sorted(Item(v) for v in x); return y[0].v + 3.0 * y[1].v ** 2",
+    "max of objects": "return max(Item(v) for v in x).v * min(Item(v) for v in x).v",
+    "max of pairs": "return max((v * v, i) for i, v in enumerate(x))[0]",
+    "ties": "return max((round(v), v) for v in x)[1] * sorted(x, key=round)[0]",
     "set": "return sum({v * 1.0 for v in x}) * x[0]",
     "equal": "return x[0] * x[0] if x == x else x[1]",
     "lists": "return x[0] if [x[0], 1.0] > [x[1], 2.0] else x[1] * 4.0",
     "nan": "return x[0] if np.isnan(np.log(np.abs(x[0]) - 1.0)) else x[1]",
 }
+
+
+class Item:
+    def __init__(self, v):
+        self.v = v
+
+    def __lt__(self, other):
+        return self.v * self.v < other.v * other.v
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -224,7 +245,7 @@ def test_decisions_are_made_again(decision, kind):
         pytest.skip("of lists")
     import math
 
-    namespace = {"np": np, "math_log": math.log}
+    namespace = {"np": np, "math_log": math.log, "Item": Item}
     exec(f"def f(x):\n    {_DECISIONS[decision].lstrip()}", namespace)
     check(namespace["f"], *[kind(p) for p in LISTS])
 
@@ -388,6 +409,40 @@ def test_what_generators_do_at_their_end_is_done_once():
     for i in range(1, 4):
         assert np.allclose(grad(f)([1.5, 2.0, 3.0]), [3.0, 4.0, 0.0])
         assert len(ends) == i
+
+
+_COPIES = {
+    "copy": "p = Model(x[0], [x[1], x[2]]); q = copy.copy(p); q.scale = q.scale * x[1]; return p(x) * q(x)",
+    "deepcopy": "p = Model(x[0], x[1:]); q = copy.deepcopy(p); q.layers[0] *= x[1]; return p(x) * q(x)",
+    "array": "p = Model(x[0], np.array(x)); q = copy.deepcopy(p); q.layers[0] *= x[1]; return p(x) * q(x)",
+    "twice": "w = np.array(x); a = [w, w]; b = copy.deepcopy(a); b[0][0] *= x[1]; return b[1][0] * w[0]",
+    "namespace": "s = Space(p=x[0], v=x[1]); t = copy.copy(s); t.p = t.p + t.v * x[2]; return t.p * s.p",
+    "what was there": "q = copy.deepcopy(MODEL); q.layers[0] = x[0]; q.names['b'] = 2; return q(x) * x[1]",
+}
+
+
+@pytest.mark.parametrize("case", _COPIES)
+def test_copies_of_objects(case, traces):
+    namespace = {"np": np, "copy": copy, "Model": Model, "MODEL": Model(), "Space": types.SimpleNamespace}
+    exec(f"def f(x):\n    {_COPIES[case]}", namespace)
+    check(namespace["f"], *POINTS, *LISTS)
+    assert any(traces) and namespace["MODEL"] == Model()
+
+
+def test_a_class_may_say_how_it_is_copied():
+    class Counted(Model):
+        copies = 0
+
+        def __getstate__(self):
+            Counted.copies += 1
+            return {**self.__dict__, "scale": self.scale * 2.0}
+
+    def f(x):
+        return copy.copy(Counted(x[0]))(x)
+
+    plain = f(LISTS[0])
+    for i in range(2, 5):
+        assert value_and_grad(f)(LISTS[0])[0] == plain and Counted.copies == i
 
 
 def test_explain_says_that_a_trace_runs():

@@ -28,7 +28,7 @@ from ctxdispatch.ir.watching import Undispatched
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.expected import Misses, is_vague
 from ctxdispatch.passes.held import MAX_POSITIONS, closed_type, guardable
-from ctxdispatch.passes.numpy_types import KINDS
+from ctxdispatch.passes.samples import KINDS
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import is_installed

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import bisect
 import builtins
 import collections
 import functools
+import heapq
 import itertools
+import math
 import operator
 import types
 from collections.abc import Iterator
@@ -75,17 +78,26 @@ def goes_through(f: Any) -> None:
 
     fact = fact_of(f)
     through = fact.iterates.has if fact is not None else lambda i: True
+    to_end = getattr(f, "__module__", None) == "math"  # it takes all items, and computes with them
 
     def rule(ctx: Any, /, *args: Any, **kwargs: Any) -> Any:
         run = ctx.run
         if not run.closed:
-            arrays = (type(a) is np.ndarray and through(i) for i, a in enumerate(args))
-            args = tuple([run.spread(a) if spread else a for a, spread in zip(args, arrays, strict=True)])
+            args = tuple([_items_apart(run, a, to_end) if through(i) else a for i, a in enumerate(args)])
             if f is sum and args and type(args[0]) in _PLAIN:
                 return added(run, ctx, args, kwargs)
         return beyond_rules(ctx, f)(*args, **kwargs)
 
     ruled(f)(rule)
+
+
+def _items_apart(run: Run, given: Any, to_end: bool) -> Any:
+    if type(given) is np.ndarray:
+        return run.spread(given)
+    if to_end and is_iterator(given):
+        run.check_gone_through(given)
+        return run.made([*given])
+    return given
 
 
 _PLAIN = (list, tuple, types.GeneratorType, map, filter, zip, *VIEWS)
@@ -94,7 +106,8 @@ _PLAIN = (list, tuple, types.GeneratorType, map, filter, zip, *VIEWS)
 
 def _go_through() -> Iterator[Any]:
     """Python's own functions and classes that do."""
-    for f in (f for space in (builtins, itertools, collections) for f in vars(space).values() if callable(f)):
+    spaces = (builtins, itertools, collections, math)
+    for f in (f for space in spaces for f in vars(space).values() if callable(f)):
         fact = fact_of(f)
         if fact is not None and fact.iterates and f is not iter and f is not next:
             yield f
@@ -147,41 +160,91 @@ def added(run: Run, ctx: Any, *rest: Any) -> Any:
     return total
 
 
+class Compared:
+    """An item in the hands of C code that compares it: each answer is a decision."""
+
+    __slots__ = ("ctx", "item", "run")
+
+    def __init__(self, run: Run, ctx: Any, item: Any) -> None:
+        self.run, self.ctx, self.item = run, ctx, item
+
+    def __lt__(self, other: Compared) -> bool:
+        return self._is(operator.lt, other)
+
+    def __gt__(self, other: Compared) -> bool:
+        return self._is(operator.gt, other)
+
+    def _is(self, compare: Any, other: Compared) -> bool:
+        found: bool = truth(
+            self.run, self.ctx, bool, (resolve(self.ctx, compare)(self.item, other.item),), {}
+        )
+        return found
+
+
 @RULES.of(max, min)
 def chosen(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     given = [*args[0]] if len(args) == 1 else [*args]
     if not given:
         return f(given, **kwargs)
-    keys = [kwargs["key"](item) for item in given] if kwargs.get("key") else given
-    at = keys.index(f(keys)) if not any(map(run.holds_values, keys)) else _extreme(f, keys)
-    for i, other in enumerate(keys):
-        if i != at:
-            decide(run, operator.gt if f is max else operator.lt, keys[at], other)
-    return given[at]
+    keys = [Compared(run, ctx, key) for key in _keys(given, kwargs)]
+    return given[f(range(len(given)), key=keys.__getitem__)]
 
 
-def _extreme(f: Any, keys: list[Any]) -> int:
-    found: int = f(range(len(keys)), key=keys.__getitem__)
-    return found
-
-
-def decide(run: Run, compare: Any, a: Any, b: Any) -> None:
-    """That it is so is tested again."""
-    if not run.holds_values(a) and not run.holds_values(b):
-        return
-    if not (is_number(a) and is_number(b)) or not run.done(compare, (a, b), {}):
-        raise run.unfit("values that are equal")
+def _keys(given: list[Any], kwargs: Kwargs) -> list[Any]:
+    return [kwargs["key"](item) for item in given] if kwargs.get("key") else given
 
 
 @RULES.of(sorted)
 def ordered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     given = [*args[0]]
-    keys = [kwargs["key"](item) for item in given] if kwargs.get("key") else given
-    back = bool(kwargs.get("reverse"))
-    order = sorted(range(len(given)), key=keys.__getitem__, reverse=back)
-    for i, j in itertools.pairwise(order):
-        decide(run, operator.gt if back else operator.lt, keys[i], keys[j])
+    keys, back = _keys(given, kwargs), bool(kwargs.get("reverse"))
+    compare = operator.gt if back else operator.lt
+    if all(map(is_number, keys)) and not any(type(key) is np.ndarray for key in keys):
+        order = sorted(range(len(given)), key=keys.__getitem__, reverse=back)
+        neighbours = [*itertools.pairwise(keys[i] for i in order)]
+        if all(compare(a, b) for a, b in neighbours):  # which says all about the order
+            for a, b in neighbours:
+                run.done(compare, (a, b), {})
+            return run.made([given[i] for i in order])
+    asked = [Compared(run, ctx, key) for key in keys]
+    order = sorted(range(len(given)), key=asked.__getitem__, reverse=back)
     return run.made([given[i] for i in order])
+
+
+@RULES.of(list.sort)
+def sorted_in_place(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> None:
+    run.check_stored(args[0])
+    given = [*args[0]]
+    args[0].clear()  # as those see it that are called meanwhile
+    try:
+        given = ordered(run, ctx, sorted, (given,), kwargs)
+    finally:
+        args[0][:] = given
+
+
+_IN_LISTS = (
+    heapq.heapify, heapq.heappush, heapq.heappop, heapq.heappushpop, heapq.heapreplace, bisect.bisect_left,
+    bisect.bisect_right, bisect.insort_left, bisect.insort_right,
+)  # fmt: skip
+
+
+@RULES.of(*_IN_LISTS)
+def arranged(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """What compares items of a list, and may store into it."""
+    if not args or type(args[0]) is not list or not any(map(run.holds_values, args[:2])):
+        return run.done(f, args, kwargs)
+    wrap = functools.partial(Compared, run, ctx)
+    apart, row = [*map(wrap, args[0])], fact_of(f)
+    named = {"key": lambda asked: wrap(kwargs["key"](asked.item))} if kwargs.get("key") else {}
+    if row is None or row.stores:
+        run.check_stored(args[0])
+    try:
+        out = f(apart, *map(wrap, args[1:2]), *args[2:], **(kwargs | named))
+    except Exception:
+        raise run.unfit(f"{f!r} raised something") from None
+    if row is None or row.stores:
+        args[0][:] = [asked.item for asked in apart]
+    return out.item if type(out) is Compared else out
 
 
 @RULES.of(any)

@@ -157,7 +157,7 @@ def attribute(ctx: Any, /, *args: Any) -> Any:
 @RULES.of(setattr, delattr)
 def set_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if id(args[0]) not in run.inside:
-        raise run.unfit(f"an attribute of a {type(args[0]).__name__} that was there before changes")
+        run.changes(args[0])
     return f(*args)
 
 
@@ -175,9 +175,11 @@ def reduced(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.made((make, run.made(given), copies[0] if parts[0] is state else run.made((*copies,)), *rest))
 
 
-@RULES.of(np.ndarray.__deepcopy__)
+@RULES.of(np.ndarray.__deepcopy__, np.generic.__deepcopy__)
 def copied(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """Of an array of numbers: what else was copied is not asked for."""
+    """Of numbers: what else was copied is not asked for."""
+    if type(args[0]) in NUMBER:
+        return run.done(operator.pos, (args[0],), {})
     if type(args[0]) is not np.ndarray or args[0].dtype.char not in KINDS:
         raise run.unfit(f"how a {type(args[0]).__name__} is copied")
     return run.done(np.ndarray.copy, (args[0], "K"), {})
@@ -217,7 +219,7 @@ def identity(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(
     isinstance, issubclass, callable, hasattr, type, id, np.ndim, np.isscalar, _abc._abc_instancecheck,
-    _abc._abc_subclasscheck,
+    _abc._abc_subclasscheck, *(vars(object)[f"__{name}__"] for name in "lt le gt ge eq ne".split()),
 )  # fmt: skip
 def of_class(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """What goes by classes, or by who it is, does not depend on values."""

@@ -23,6 +23,7 @@ from ctxdispatch.facts import (
 )
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
+from ctxdispatch_contexts.traces.changes import Changes
 from ctxdispatch_contexts.traces.kinds import (
     INTEGER,
     KINDS,
@@ -62,6 +63,7 @@ class Run(Operands):
         super().__init__(wrt)
         self.context = context
         self.generators: list[types.GeneratorType[Any, Any, Any]] = []
+        self.changed = Changes()
         self.closed = False
         self._left = MAX_OPERATIONS
 
@@ -70,6 +72,8 @@ class Run(Operands):
         for generator in self.generators:
             with contextlib.suppress(BaseException):
                 generator.close()
+        if not self.changed.end():
+            self.why = self.why or "something that was there before has changed"
         self.closed = True
 
     # -- operations ------------------------------------------------------------------------------------------
@@ -160,7 +164,7 @@ class Run(Operands):
         for operand in fact.iterates.of(operands, names):
             self.check_gone_through(operand)
         for operand in fact.stores.of(operands, names):
-            self._check_stored(operand)
+            self.check_stored(operand)
 
     def _check_methods(self, fact: Fact, operand: Any) -> None:
         """Methods in Python that C code runs are not seen."""
@@ -181,7 +185,7 @@ class Run(Operands):
         if is_iterator(operand) and id(operand) not in self.inside:
             raise self.unfit("an iterator that was there before")
 
-    def _check_stored(self, operand: Any) -> None:
+    def check_stored(self, operand: Any) -> None:
         if type(operand) is np.ndarray:
             root = operand
             while type(root.base) is np.ndarray:
@@ -191,7 +195,12 @@ class Run(Operands):
         elif type(operand) is dict and id(operand) not in self.origins.paths:
             self.made(operand)  # `**kwargs`: the interpreter has made it
         elif id(operand) not in self.inside and not is_iterator(operand):
-            raise self.unfit(f"a {type(operand).__name__} that was there before changes")
+            self.changes(operand)
+
+    def changes(self, owner: Any) -> None:
+        """Something that was there before is about to."""
+        if not self.changed.note(owner):
+            raise self.unfit(f"a {type(owner).__name__} that was there before changes")
 
     def _told_apart(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> list[Any]:
         """The operands that are asked whether they are equal, or which is less."""
