@@ -222,13 +222,15 @@ def sorted_in_place(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> N
         args[0][:] = given
 
 
-_IN_LISTS = (
-    heapq.heapify, heapq.heappush, heapq.heappop, heapq.heappushpop, heapq.heapreplace, bisect.bisect_left,
-    bisect.bisect_right, bisect.insort_left, bisect.insort_right,
-)  # fmt: skip
+def _in_lists() -> Iterator[Any]:
+    """Functions in C that compare the items of a list."""
+    for f in (*vars(heapq).values(), *vars(bisect).values()):
+        fact = fact_of(f) if type(f) is types.BuiltinFunctionType else None
+        if fact is not None and "__lt__" in fact.methods:
+            yield f
 
 
-@RULES.of(*_IN_LISTS)
+@RULES.of(*_in_lists())
 def arranged(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """What compares items of a list, and may store into it."""
     if not args or type(args[0]) is not list or not any(map(run.holds_values, args[:2])):
