@@ -39,6 +39,11 @@ IMMUTABLE: tuple[type, ...] = (
     time.struct_time,
 )
 of(fact(result="itself 0"), IMMUTABLE, "__copy__ __deepcopy__ canonical conjugate")
+of(
+    fact(effect=True, repeats=True, looks="1.. **", methods=ATTRIBUTE),
+    (datetime.date, datetime.datetime),
+    "now today utcnow fromtimestamp utcfromtimestamp timestamp astimezone",
+)
 _ASKED = f"class buffer add radd mul rmul lt le gt ge eq ne {ATTRIBUTE}"
 _OF_TEXT = fact(
     looks="1..",

@@ -330,7 +330,8 @@ rows(fact(looks="1", methods="index", result="itself 0"), [io.text_encoding])
 _CLOCKS = [f for f in vars(time).values() if type(f) is types.BuiltinFunctionType]
 rows(fact(effect=True, repeats=True), _CLOCKS)
 rows(fact(effect=True, known=False), [sys._getframe, sys.exc_info])
-rows(fact(), [sys.getsizeof, sys.getrefcount, sys.intern, sys.getrecursionlimit])
+rows(fact(effect=True, repeats=True), [sys.getsizeof, sys.getrefcount, sys.getrecursionlimit])
+rows(fact(), [sys.intern])
 
 EXCEPTIONS = [
     cls for cls in vars(builtins).values() if issubclass(type(cls), type) and issubclass(cls, BaseException)

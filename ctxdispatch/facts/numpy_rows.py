@@ -236,6 +236,10 @@ _SAVES = (
     "show_runtime load loadtxt genfromtxt fromfile fromregex"
 )
 rows(array_fact(effect=True, asks="reduce_ex array_function"), named(_SAVES, methods=False))
+rows(
+    array_fact(effect=True, repeats=True),
+    named("geterr geterrcall getbufsize get_printoptions", methods=False),
+)
 rows(array_fact(stores="1 max_line_width", asks="repr str"), named("array2string array_repr array_str"))
 rows(array_fact(asks="repr str"), named("__repr__ __str__"))
 rows(fact(looks="0.. **", methods="repr", result="holds 0.. **", effect=True), named("printoptions"))

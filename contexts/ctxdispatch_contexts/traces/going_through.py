@@ -20,8 +20,7 @@ from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.traces.kinds import VIEWS, is_iterator, is_number, is_sequence
-from ctxdispatch_contexts.traces.rules import Args, Kwargs, truth
-from ctxdispatch_contexts.traces.run import RULES, Run
+from ctxdispatch_contexts.traces.run import RULES, SEES_METHODS, Args, Kwargs, Run
 from ctxdispatch_contexts.traces.tracer import operates, ruled
 
 
@@ -124,11 +123,16 @@ def mapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(filter)
 def filtered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(filter(functools.partial(_passes, run, args[0]), *args[1:]))
+    return run.made(filter(functools.partial(_passes, ctx, args[0]), *args[1:]))
 
 
-def _passes(run: Run, function: Any, item: Any) -> Any:
-    return truth(run, None, bool, (item if function is None else function(item),), {})
+def _passes(ctx: Any, function: Any, item: Any) -> Any:
+    return _is_true(ctx, item if function is None or function is bool else function(item))
+
+
+def _is_true(ctx: Any, item: Any) -> Any:
+    """Its `__bool__` or `__len__` is seen."""
+    return resolve(ctx, bool)(item)
 
 
 @RULES.of(itertools.accumulate)
@@ -175,10 +179,7 @@ class Compared:
         return self._is(operator.gt, other)
 
     def _is(self, compare: Any, other: Compared) -> bool:
-        found: bool = truth(
-            self.run, self.ctx, bool, (resolve(self.ctx, compare)(self.item, other.item),), {}
-        )
-        return found
+        return bool(_is_true(self.ctx, resolve(self.ctx, compare)(self.item, other.item)))
 
 
 @RULES.of(max, min)
@@ -251,12 +252,14 @@ def arranged(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(any)
 def whether_any(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return next((True for item in args[0] if truth(run, ctx, bool, (item,), {})), False)
+    return next((True for item in args[0] if _is_true(ctx, item)), False)
 
 
 @RULES.of(all)
 def whether_all(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return next((False for item in args[0] if not truth(run, ctx, bool, (item,), {})), True)
+    return next((False for item in args[0] if not _is_true(ctx, item)), True)
 
 
 operates(primitives.unpack, primitives.unpack_ex)
+
+SEES_METHODS.update({chosen, ordered, sorted_in_place, arranged, added, whether_any, whether_all})

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import collections
 import enum
+import functools
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from ctxdispatch.dispatch.reach import HEAPTYPE
+from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
 from ctxdispatch_contexts.traces.lines import Unfit
 
 _OF_NUMPY = frozenset(np.sctypeDict.values())
@@ -19,15 +20,18 @@ NUMBER = frozenset({float, complex, *(t for t in _OF_NUMPY if issubclass(t, np.i
 INTEGER = frozenset({int, *(t for t in _OF_NUMPY if issubclass(t, np.integer))})
 KINDS = "?bBhHiIlLqQefdgFDG"
 """Of the dtypes of arrays that are values."""
-FIXED = frozenset({
-    *INTEGER, bool, np.bool_, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, slice,
-    frozenset, object, re.Pattern, types.FunctionType, types.BuiltinFunctionType, types.ModuleType,
-    types.CodeType, np.ufunc, type(np.dtype(float)), type(np.sum), types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType, property,
-    classmethod, staticmethod, types.ClassMethodDescriptorType, types.MethodWrapperType,
+LEAVES = frozenset({
+    *INTEGER, bool, np.bool_, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, object,
+    re.Pattern, types.CodeType, types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType,
+    types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
+    types.ClassMethodDescriptorType,
 })  # fmt: skip
-"""Classes of objects that stay as they are, and have no values in them; functions and modules are what they
-are by identity."""
+"""Classes of objects that cannot change, or of which each part that is read is noted by itself."""
+FIXED = LEAVES | {
+    slice, frozenset, types.FunctionType, types.BuiltinFunctionType, property, classmethod, staticmethod,
+    types.MethodWrapperType,
+}  # fmt: skip
+"""Classes of objects that have no values in them for C code to compute with."""
 SEQUENCES = (list, tuple, collections.deque)
 MAPPINGS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
@@ -36,9 +40,29 @@ LITERALS: dict[int, Any] = {}
 """Numbers that stand in code that has been traced, by id."""
 
 
+def is_leaf(value: Any) -> bool:
+    """There is nothing in it that could be another time something else."""
+    cls = type(value)
+    if cls is types.BuiltinFunctionType:
+        return value.__self__ is None or type(value.__self__) is types.ModuleType
+    if issubclass(cls, type):
+        return not value.__flags__ & HEAPTYPE
+    return cls in LEAVES or issubclass(cls, np.dtype)
+
+
 def fixed(value: Any) -> bool:
     cls = type(value)
-    return cls in FIXED or issubclass(cls, (type, enum.Enum))
+    return cls in FIXED or issubclass(cls, (type, enum.Enum, np.dtype))
+
+
+def is_plain(value: Any) -> bool:
+    """A number, an array, what is fixed, or a container of such: C code finds no method in Python."""
+    if is_container(value) or type(value) in (set, frozenset):
+        parts = (*value, *value.values()) if type(value) in MAPPINGS else value
+        return all(map(is_plain, parts))
+    if type(value) is slice:
+        return all(part is None or is_number(part) for part in (value.start, value.stop, value.step))
+    return is_number(value) or (fixed(value) and not isinstance(value, enum.Enum)) or is_iterator(value)
 
 
 def is_number(value: Any) -> bool:
@@ -96,6 +120,22 @@ def copy_with(value: Any, fields: dict[str, Any], items: list[Any]) -> Any:
     return made
 
 
+def parts_of(value: Any) -> tuple[Any, ...] | None:
+    """What an object of Python's own that cannot change holds; None for any other."""
+    cls = type(value)
+    if cls is types.MethodType:
+        return value.__self__, value.__func__
+    if cls in (types.BuiltinFunctionType, types.MethodWrapperType):
+        return (value.__self__,)
+    if cls in (staticmethod, classmethod):
+        return (value.__func__,)
+    if cls is property:
+        return value.fget, value.fset, value.fdel
+    if cls is functools.partial:
+        return value.func, value.args, value.keywords
+    return (value.start, value.stop, value.step) if cls is slice else None
+
+
 def fields_of(value: Any) -> dict[str, Any] | None:
     """What an object of a class in Python holds in attributes; None where that is not all there is to it."""
     cls = type(value)
@@ -105,10 +145,23 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     if not in_python or cls.__getattribute__ is not object.__getattribute__ or is_iterator(value):
         return None
     held = getattr(value, "__dict__", {})
-    if any(hasattr(type(getattr(cls, name, None)), "__set__") for name in held):
+    if any(hasattr(type(lookup(cls, name)), "__set__") for name in held):
         return None  # a property of that name is what is read
-    slots = (name for each in cls.__mro__ for name, member in vars(each).items() if _is_slot(member))
-    return {**{name: getattr(value, name) for name in slots if hasattr(value, name)}, **held}
+    slots = {name: m for each in cls.__mro__ for name, m in vars(each).items() if _is_slot(m)}
+    if any(type(name) is not str for name in held) or not all(map(_is_filled(value), slots.values())):
+        return None
+    return {**{name: member.__get__(value) for name, member in slots.items()}, **held}
+
+
+def _is_filled(value: Any) -> Callable[[Any], bool]:
+    def is_filled(member: Any) -> bool:
+        try:
+            member.__get__(value)
+        except AttributeError:
+            return False
+        return True
+
+    return is_filled
 
 
 def _is_slot(member: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.traces.kinds import MAPPINGS, NUMBER, VIEWS, fixed, is_sequence
+from ctxdispatch_contexts.traces.kinds import MAPPINGS, NUMBER, VIEWS, fixed, is_leaf, is_sequence
 from ctxdispatch_contexts.traces.lines import Lines, Unfit
 from ctxdispatch_contexts.traces.origins import Origins
 
@@ -21,6 +21,8 @@ class Operands:
         """Containers, objects and arrays that the run made, by id."""
         self.texts: set[int] = set()
         """Texts of numbers, by id."""
+        self.ids: set[int] = set()
+        """What `id` gave, by id."""
         self.why: str | None = None
         """Why the run is no straight line."""
 
@@ -74,8 +76,10 @@ class Operands:
         if id(value) in self.texts:
             raise self.unfit("a text of a number")
         if cls is slice:
-            return f"slice({', '.join(map(self.expression, (value.start, value.stop, value.step)))})"
-        if fixed(value) and not (cls is frozenset and self.holds_values(value)):
+            parts = ", ".join(map(self.expression, (value.start, value.stop, value.step)))
+            return f"{self.lines.name(slice)}({parts})"
+        known = fixed(value) and self.origins.is_there(value)
+        if is_leaf(value) or known or (cls is frozenset and not self.holds_values(value)):
             return self.lines.constant(value)
         if cls is list or cls is tuple:
             items = "".join(f"{self.expression(item)}, " for item in value)
@@ -84,3 +88,16 @@ class Operands:
             entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
             return f"{{{entries}}}"
         raise self.unfit(f"a {cls.__name__} among what is computed with")
+
+    def check_result(self, value: Any, seen: set[int]) -> None:
+        """Numbers and arrays, and containers that the run made, each in one place."""
+        cls = type(value)
+        if cls in NUMBER or cls is np.ndarray or is_leaf(value):
+            return
+        if cls not in (list, tuple, dict) or (cls is not tuple and id(value) not in self.inside):
+            raise self.unfit(f"a {cls.__name__} among the results")
+        if id(value) in seen and value != ():
+            raise self.unfit("the same container twice among the results")
+        seen.add(id(value))
+        for item in value.values() if cls is dict else value:
+            self.check_result(item, seen)

@@ -8,10 +8,13 @@ by itself which one it is, a run is given copies of arguments that hold some.
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
 import operator
 import types
 from collections.abc import Callable, Iterable, Sequence, Set
+from keyword import iskeyword
 from operator import is_
 from typing import Any
 
@@ -27,7 +30,9 @@ from ctxdispatch_contexts.traces.kinds import (
     entries_with,
     fields_of,
     fixed,
+    is_leaf,
     is_sequence,
+    parts_of,
     remade,
 )
 from ctxdispatch_contexts.traces.lines import Lines, Unfit
@@ -35,10 +40,12 @@ from ctxdispatch_contexts.traces.lines import Lines, Unfit
 MOST = 3000
 """So many objects are looked at."""
 _CODE, _DEFAULTS = operator.attrgetter("__code__"), operator.attrgetter("__defaults__")
-_WRAPPED = ("fget", "fset", "fdel", "__func__", "func")
-"""Where objects that stand for methods keep their functions."""
-_EQUAL = (int, str, bytes, range, slice, frozenset)
+_EQUAL = (int, str, bytes)
 """Classes of constants that are told by what they are equal to."""
+_FUNCTIONS = (types.FunctionType, property, staticmethod, classmethod, functools.partial)
+_OF_CLASS = frozenset({"__weakref__", "__dict__", "__doc__", "__module__", "__slots__", "__annotations__"})
+MISSING = object()
+"""What is found where there is nothing."""
 
 
 def same_contents(held: Any, contents: Any) -> bool:
@@ -49,8 +56,31 @@ def same_entries(held: Any, keys: Any, contents: Any) -> bool:
     return same_contents(held, keys) and all(map(is_, held.values(), contents))
 
 
+def same_keys(held: Any, keys: Any) -> bool:
+    return [*held] == [*keys] and all(map(is_, map(type, held), map(type, keys)))
+
+
+def same_ends(given: Any, parts: Any) -> bool:
+    """Of a range or slice."""
+    found = (given.start, given.stop, given.step)
+    return found == parts and all(map(is_, map(type, found), map(type, parts)))
+
+
+def calm() -> bool:
+    """NumPy is not to raise."""
+    return {*np.geterr().values()} <= {"ignore", "warn"}
+
+
 def same_parts(functions: Any, code: Any, defaults: Any) -> bool:
     return all(map(is_, map(_CODE, functions), code)) and all(map(is_, map(_DEFAULTS, functions), defaults))
+
+
+def _ends(value: Any) -> tuple[Any, Any, Any]:
+    return (value.start, value.stop, value.step)
+
+
+def _may_run(value: Any) -> bool:
+    return callable(value) or hasattr(type(value), "__get__")
 
 
 def _root(path: str) -> str:
@@ -64,13 +94,16 @@ def apart(elsewhere: frozenset[int], objects: tuple[Any, ...]) -> bool:
     return len(found) == len(objects) and elsewhere.isdisjoint(found)
 
 
+_TESTS = (same_contents, same_entries, same_keys, same_ends, same_parts, apart, calm)
+
+
 class Origins:
     """`lines`: those of the trace, where numbers and arrays are read; `tests`: those of what has to hold.
     `wrt`: the arguments that are differentiated; None: all."""
 
     def __init__(self, lines: Lines, wrt: Set[str] | None) -> None:
         self.lines, self._wrt = lines, wrt
-        self.tests: list[str] = []
+        self.tests: list[str] = ["calm()"]
         self.paths: dict[int, str] = {}
         """How containers, objects and arrays that were there are reached, by id."""
         self.values: dict[int, str] = {}
@@ -94,8 +127,9 @@ class Origins:
         self.alive: list[Any] = []
         self._known: set[int] = set()
         self._functions: list[types.FunctionType] = []
-        lines.namespace.update({f.__name__: f for f in (same_contents, same_entries, same_parts, apart)})
-        lines.namespace["ndarray"] = np.ndarray
+        lines.namespace.update({f.__name__: f for f in _TESTS})
+        lines.namespace |= {"ndarray": np.ndarray, "MISSING": MISSING, "type": type, "len": len}
+        lines.namespace["getattr"] = getattr
 
     def is_constant(self, value: Any) -> bool:
         return id(value) in self.constants or id(value) in LITERALS
@@ -141,22 +175,38 @@ class Origins:
         self.tests.append(f"type({path}) is {self.lines.name(type(value))}")
         if is_sequence(value):
             self.tests.append(f"len({path}) == {len(value)}")
+            self._of_tuple(value)
             items = [self.argument(item, f"{path}[{i}]") for i, item in enumerate(value)]
             return self._copied(value, value, items, lambda: remade(value, items))
         if type(value) in MAPPINGS:
             if not all(type(key) in (str, int, bool) for key in value):
                 raise Unfit("keys of an argument that are no texts")
-            self.tests.append(f"[*{path}] == [*{self.lines.name(tuple(value))}]")
+            self.tests.append(f"same_keys({path}, {self.lines.name(tuple(value))})")
+            self._factory(value, path)
             items = [self.argument(value[key], f"{path}[{key!r}]") for key in value]
             return self._copied(value, [*value.values()], items, lambda: entries_with(value, items))
         fields = fields_of(value)
         if fields is None:
             raise Unfit(f"an argument of the class {type(value).__name__}")
         self.of_class(type(value))
+        if not all(name.isidentifier() and not iskeyword(name) for name in fields):
+            raise Unfit("an attribute of an argument whose name is none")
         if hasattr(value, "__dict__"):
-            self.tests.append(f"[*{path}.__dict__] == [*{self.lines.name(tuple(value.__dict__))}]")
+            self.tests.append(f"same_keys({path}.__dict__, {self.lines.name(tuple(value.__dict__))})")
         items = [self.argument(item, f"{path}.{name}") for name, item in fields.items()]
         return self._copied(value, [*fields.values()], items, lambda: copy_with(value, fields, items))
+
+    def _of_tuple(self, value: Any) -> None:
+        """A named tuple has methods."""
+        if type(value).__flags__ & HEAPTYPE:
+            if hasattr(value, "__dict__"):
+                raise Unfit(f"attributes of a {type(value).__name__}")
+            self.of_class(type(value))
+
+    def _factory(self, value: Any, path: str) -> None:
+        if type(value) is collections.defaultdict:
+            self.tests.append(f"{path}.default_factory is {self.lines.name(value.default_factory)}")
+            self.beside(value.default_factory)
 
     def _copied(self, value: Any, held: Any, items: Sequence[Any], copy: Callable[[], Any]) -> Any:
         if same_contents(held, items):
@@ -175,10 +225,13 @@ class Origins:
         self.named(value, path)
 
     def _is(self, value: Any, path: str) -> str:
+        """A test that it is that."""
+        cls, same = self.lines.name(type(value)), self.lines.name(value)
         if type(value) in _EQUAL or isinstance(value, np.generic):
-            cls, same = self.lines.name(type(value)), self.lines.constant(value)
             return f"type({path}) is {cls} and {path} == {same}"
-        return f"{path} is {self.lines.name(value)}"
+        if type(value) in (range, slice):
+            return f"type({path}) is {cls} and same_ends({path}, {self.lines.name(_ends(value))})"
+        return f"{path} is {same}"
 
     def _is_wrt(self, path: str) -> bool:
         return self._wrt is None or _root(path) in self._wrt
@@ -198,6 +251,10 @@ class Origins:
 
     # -- what is there besides -------------------------------------------------------------------------------
 
+    def is_there(self, value: Any) -> bool:
+        """It was there before, and is known to be as it was."""
+        return id(value) in self._known or id(value) in self.paths
+
     def beside(self, value: Any) -> None:
         """Something that is there whatever the arguments are: what it holds has to be what it was."""
         if id(value) in self.copies:
@@ -208,10 +265,11 @@ class Origins:
             self.given.add(id(value))
         elif type(value) is types.FunctionType:
             self.function(value)
-        elif type(value) is types.MethodType:
-            self.beside(value.__self__)
-            self.beside(value.__func__)
-        elif not fixed(value) and id(value) not in self.paths:
+        elif is_leaf(value):
+            pass
+        elif issubclass(type(value), type):
+            self.of_class(value)
+        elif id(value) not in self.paths:
             path = self.paths[id(value)] = self.lines.name(value)
             self._elsewhere.add(id(value))
             self.alive.append(value)
@@ -224,25 +282,33 @@ class Origins:
             self.beside(value)
 
     def _contents(self, value: Any, path: str) -> Iterable[Any]:
-        if type(value) is np.ndarray:
+        cls = type(value)
+        if cls is np.ndarray:
             self.besides.append(value)
             self.given.add(id(value))
             self._array(value, path)
             return ()
-        if is_sequence(value):
+        if is_sequence(value) or cls in (set, frozenset):
+            self._of_tuple(value)
             contents = tuple(value)
             self.tests.append(f"same_contents({path}, {self.lines.name(contents)})")
             return contents
-        if type(value) in (*MAPPINGS, types.MappingProxyType):
+        if cls in (*MAPPINGS, types.MappingProxyType):
+            self._factory(value, path)
             return self._entries(value, path)
+        if (parts := parts_of(value)) is not None:
+            return parts
+        if issubclass(cls, enum.Enum):
+            self.of_class(cls)
+            return self._entries(vars(value), f"{path}.__dict__")
         fields = fields_of(value)
         if fields is None:
-            raise Unfit(f"an object of the class {type(value).__name__}")
-        self.of_class(type(value))
-        self.tests.append(f"type({path}) is {self.lines.name(type(value))}")
+            raise Unfit(f"an object of the class {cls.__name__}")
+        self.of_class(cls)
+        self.tests.append(f"type({path}) is {self.lines.name(cls)}")
         held = getattr(value, "__dict__", {})
         for name in fields.keys() - held.keys():
-            self.tests.append(f"{path}.{name} is {self.lines.name(fields[name])}")
+            self.tests.append(f"getattr({path}, {name!r}) is {self.lines.name(fields[name])}")
         if hasattr(value, "__dict__"):
             self._entries(held, f"{path}.__dict__")
         return fields.values()
@@ -261,12 +327,16 @@ class Origins:
         known = self._is(value, expression) if path is None else f"{expression} is {path}"
         self.tests.append(known)
 
+    def missing(self, owner: Any, name: str) -> None:
+        self.tests.append(f"getattr({self.lines.name(owner)}, {name!r}, MISSING) is MISSING")
+
     def function(self, function: types.FunctionType) -> None:
         """One that was there."""
         if id(function) in self._known:
             return
         self._known.add(id(function))
         self._functions.append(function)
+        self.alive.append(function)
         self.cells.update(map(id, function.__closure__ or ()))
         named = function.__kwdefaults__
         if named is not None:
@@ -274,17 +344,20 @@ class Origins:
         self._all_beside((*(function.__defaults__ or ()), *(named or {}).values()))
 
     def of_class(self, cls: type) -> None:
-        """What the class, and those it comes of, has."""
-        for each in cls.__mro__[:-1]:
+        """What the class, its class, and those it comes of, have: functions as they are, and whatever else
+        may run where nobody asks for it by name; attributes besides when they are read."""
+        for each in (*cls.__mro__, *type(cls).__mro__):
             if id(each) in self._known or not each.__flags__ & HEAPTYPE:
                 continue
             self._known.add(id(each))
             self.alive.append(each.__mro__)
             self.tests.append(f"{self.lines.name(each)}.__mro__ is {self.lines.name(each.__mro__)}")
-            for value in self._entries(vars(each), f"{self.lines.name(each)}.__dict__"):
-                for part in (value, *(getattr(value, name, None) for name in _WRAPPED)):
-                    if type(part) is types.FunctionType:
-                        self.function(part)
+            held = vars(each)
+            self._entries(held, f"{self.lines.name(each)}.__dict__")
+            for name, value in [*held.items()]:
+                special = name[:2] == name[-2:] == "__" and name not in _OF_CLASS
+                if type(value) in _FUNCTIONS or (special and _may_run(value)):
+                    self.beside(value)
 
     def holds(self, parameters: str) -> types.FunctionType:
         """(*arguments) -> whether all is as it was."""

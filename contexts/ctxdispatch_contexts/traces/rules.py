@@ -1,4 +1,4 @@
-"""Operations that a trace has a way of its own for: names, attributes, what goes through items, texts."""
+"""Operations that a trace has a way of its own for: copies, what goes by classes, displays, texts, caches."""
 
 from __future__ import annotations
 
@@ -6,35 +6,41 @@ import _abc
 import builtins
 import functools
 import operator
-import sys
 import types
 import weakref
 from abc import get_cache_token
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
+from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.facts import fact, has_row
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.recording.callees import CONVERTER, CONVERTS
+from ctxdispatch_contexts.traces import names  # noqa: F401  # which has more of them
 from ctxdispatch_contexts.traces.kinds import (
-    FIXED,
     KINDS,
     NUMBER,
     fields_of,
-    fixed,
     is_container,
     is_iterator,
     is_number,
+    is_plain,
 )
-from ctxdispatch_contexts.traces.run import RULES, WHOLE, Run, has_method
+from ctxdispatch_contexts.traces.run import (
+    OF_TEXTS,
+    RULES,
+    SEES_METHODS,
+    WHOLE,
+    Args,
+    Kwargs,
+    Run,
+    has_method,
+)
 from ctxdispatch_contexts.traces.tracer import Own, operates, ruled
-
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 
 
 def take_whole(functions: Iterable[Any]) -> None:
@@ -51,115 +57,6 @@ def _has_rule(f: Any) -> bool:
 
 take_whole(f for _, f in table.names() if _has_rule(f))
 take_whole(f for space in (np, np.linalg, np.fft) for f in vars(space).values() if callable(f) and has_row(f))
-
-# -- names ---------------------------------------------------------------------------------------------------
-
-
-@RULES.of(primitives.load_global)
-def load_global(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    namespace, name = args
-    out, where = f(*args), run.lines.name(namespace)
-    if name in namespace:
-        run.origins.found(out, f"{where}[{name!r}]")
-    else:
-        run.origins.tests.append(f"{name!r} not in {where}")
-    return out
-
-
-@RULES.of(primitives.cell_get)
-def cell_get(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    out = f(*args)
-    if id(args[0]) in run.origins.cells and not run.is_known(out):
-        run.origins.found(out, f"{run.lines.name(args[0])}.cell_contents")
-    return out
-
-
-@RULES.of(primitives.import_name, primitives.import_from)
-def imported(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    if f is primitives.import_from:
-        out = f(*args)
-        run.origins.found(out, f"getattr({run.lines.name(args[0])}, {args[1]!r})")
-        return out
-    if args[1] not in sys.modules:
-        raise run.unfit(f"the module {args[1]} is imported")
-    return f(*args)
-
-
-def _refuses(f: Any, what: str, may: Callable[[Any, Any], bool] = lambda run, first: False) -> None:
-    def rule(ctx: Any, /, *args: Any) -> Any:
-        if not ctx.run.closed and not may(ctx.run, args[0]):
-            raise ctx.run.unfit(what)
-        return f(*args)
-
-    ruled(f)(rule)
-
-
-def _is_inner(run: Run, cell: Any) -> bool:
-    return id(cell) not in run.origins.cells
-
-
-for _f in (primitives.cell_set, primitives.cell_delete):
-    _refuses(_f, "a variable of a function that was there before changes", _is_inner)
-for _f in (primitives.store_global, primitives.delete_global):
-    _refuses(_f, "a global variable changes")
-
-# -- attributes ----------------------------------------------------------------------------------------------
-
-_OF_C = (types.BuiltinMethodType, types.MethodWrapperType)
-_AS_IT_IS = (*_OF_C, types.MethodType, types.GeneratorType)
-_SIZES = ("shape", "size", "strides", "nbytes")
-
-
-@RULES.of(getattr)
-def get_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    owner, out = args[0], f(*args)
-    if not is_number(owner) or id(out) in run.values:
-        return out
-    if type(out) in NUMBER or type(out) is np.ndarray:
-        if run.holds_values(owner):
-            run.register(out, run.call(f, args, kwargs))
-        else:
-            run.constant(out)
-    elif type(out) in (tuple, int):
-        if type(owner) is np.ndarray and args[1] in _SIZES:
-            run.lines.add(f"if {run.expression(owner)}.{args[1]} != {out!r}: raise Left")
-    elif not fixed(out) and type(out) not in _OF_C:
-        raise run.unfit(f"the attribute {args[1]} of an array")
-    return out
-
-
-@ruled(getattr)
-def attribute(ctx: Any, /, *args: Any) -> Any:
-    """The way to what is found is noted."""
-    out = beyond_rules(ctx, getattr)(*args)
-    run, owner = ctx.run, args[0]
-    if run.closed or is_number(owner):
-        return out
-    if args[1] == "__dict__" and not issubclass(type(owner), type):
-        if id(owner) not in run.inside:
-            raise run.unfit("what an object that was there before holds, as a dict")
-        return run.made(out)
-    if run.is_known(out) or id(out) in run.origins.paths or type(out) in _AS_IT_IS:
-        return out
-    if issubclass(type(owner), type) or type(owner) in FIXED:
-        run.origins.found(out, f"getattr({run.lines.name(owner)}, {args[1]!r})")
-    elif fixed(out):
-        return out  # what its object and class hold is tested, or made by the run
-    elif any(vars(cls).get(args[1]) is out for cls in type(owner).__mro__):
-        run.origins.beside(out)
-    elif type(out) in NUMBER or type(out) is np.ndarray:
-        raise run.unfit("a number of which it is not known where it is from")
-    else:
-        run.made(out)  # what was there is known: the interpreter has made it
-    return out
-
-
-@RULES.of(setattr, delattr)
-def set_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    if id(args[0]) not in run.inside:
-        run.changes(args[0])
-    return f(*args)
-
 
 _ASKED_FOR_STATE = fact(methods="reduce getstate getnewargs getnewargs_ex").methods
 
@@ -190,11 +87,11 @@ def copied(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(bool, operator.truth, operator.not_)
 def truth(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    if not all(map(is_number, args)):
+        run.check_looked_at(f, args, kwargs)
     out = f(*args)
     if args and (type(args[0]) in NUMBER or type(args[0]) is np.ndarray) and run.holds_values(args[0]):
         run.decided(out, f"{'not ' if f is operator.not_ else 'bool'}({run.expression(args[0])})")
-    elif args and id(args[0]) in run.texts:
-        raise run.unfit("whether a text of a number is empty")
     elif args and is_iterator(args[0]):
         raise run.unfit("whether an iterator is true")
     return out
@@ -202,31 +99,65 @@ def truth(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(len)
 def length(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    if args and id(args[0]) in run.texts:
-        raise run.unfit("how long a text of a number is")
     return run.length(args[0]) if args and type(args[0]) is np.ndarray else f(*args)
 
 
 @RULES.of(operator.is_, operator.is_not)
 def identity(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """Of arguments the run has copies."""
     out, origins = f(*args), run.origins
-    given = any(id(a) in origins.of_arguments for a in args)
-    if given and not any(id(a) in run.inside for a in args):
+    if args[0] is args[1]:
+        return out
+    if all(id(a) in origins.given or type(a) in NUMBER for a in args):
+        if any(id(a) in origins.given for a in args):
+            raise run.unfit("which number of an argument it is")
+    elif any(id(a) in origins.of_arguments for a in args) and not any(id(a) in run.inside for a in args):
         first, second = (origins.paths.get(id(a)) or run.lines.name(a) for a in args)
         origins.tests.append(f"{first} {'is' if out is (f is operator.is_) else 'is not'} {second}")
     return out
 
 
-@RULES.of(
-    isinstance, issubclass, callable, hasattr, type, id, np.ndim, np.isscalar, _abc._abc_instancecheck,
-    _abc._abc_subclasscheck, *(vars(object)[f"__{name}__"] for name in "lt le gt ge eq ne".split()),
-)  # fmt: skip
+@RULES.of(id)
+def identifier(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    out = f(*args)
+    run.ids.add(id(out))
+    run.alive.append(out)
+    return out
+
+
+_BY_CLASS = [isinstance, issubclass, callable, type, _abc._abc_instancecheck, _abc._abc_subclasscheck]
+
+
+@RULES.of(*_BY_CLASS, *(vars(object)[f"__{name}__"] for name in "lt le gt ge eq ne".split()))
 def of_class(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """What goes by classes, or by who it is, does not depend on values."""
+    """What goes by classes, or by who it is."""
+    if f is type and len(args) != 1:
+        raise run.unfit("a class is made")
+    for a in args:
+        if is_number(a):
+            run.of_its_class(a)
+        elif "__class__" in vars(type(a)) or lookup(type(a), "__class__") is not _CLASS:
+            raise run.unfit(f"a {type(a).__name__}, which has a class besides its own")
     if f in (_abc._abc_instancecheck, _abc._abc_subclasscheck):
         run.lines.namespace["get_cache_token"] = get_cache_token
         run.origins.tests.append(f"get_cache_token() == {get_cache_token()}")
     return run.moved(f(*args, **kwargs))
+
+
+_CLASS = vars(object)["__class__"]
+
+
+@RULES.of(np.ndim, np.isscalar, np.shape, np.size)
+def of_shape(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    out = f(*args, **kwargs)
+    if args and is_number(args[0]) and run.holds_values(args[0]):
+        call = f"{run.lines.name(f)}({run.expression(args[0])})"
+        if len(args) > 1 or kwargs:
+            raise run.unfit(f"{f.__name__} along an axis")
+        run.lines.add(f"if {call} != {run.lines.name(out)}: raise Left")
+    elif not all(map(is_plain, args)):
+        raise run.unfit(f"{f.__name__} of an object")
+    return out
 
 
 @RULES.of(CONVERTER, *CONVERTS)
@@ -276,13 +207,24 @@ def grown(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 def text(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if any(is_iterator(a) for a in args):
         args = tuple([[*a] if is_iterator(a) else a for a in args])
-    if any(is_container(a) and not all(fixed(item) or is_number(item) for item in a) for a in args):
-        raise run.unfit("a text of a container of objects, whose methods may run")
+    operands = (*args, *kwargs.values())
+    if not all(map(is_plain, operands)):
+        raise run.unfit("a text of an object, whose methods may run")
     out = f(*args, **kwargs)
-    if any(map(run.holds_values, (*args, *kwargs.values()))):
+    if any(map(run.holds_values, operands)) or any(map(_is_numpys, operands)):  # which options of NumPy's say
         run.texts.add(id(out))
     run.alive.append(out)
     return out
+
+
+OF_TEXTS.add(text)
+SEES_METHODS.update({truth, copied})
+
+
+def _is_numpys(value: Any) -> bool:
+    if is_container(value):
+        return any(map(_is_numpys, value))
+    return isinstance(value, (np.generic, np.ndarray))
 
 
 @RULES.of(types.GeneratorType.send, types.GeneratorType.close, types.GeneratorType.throw)
@@ -290,9 +232,13 @@ def sent(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(*args)
 
 
-@RULES.of(weakref.ref, weakref.proxy)
-def referred(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    raise run.unfit("a weak reference")
+@RULES.of(
+    weakref.ref, weakref.proxy, vars, dir, builtins.__build_class__, type.__new__, type.__getattribute__,
+    object.__getattribute__,
+)  # fmt: skip
+def refused(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    """A weak reference, what an object holds as a dict, a class that is made."""
+    raise run.unfit(f"{f.__name__}")
 
 
 class Cache(Own):

@@ -10,17 +10,21 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
 from ctxdispatch.facts import (
+    BINARY,
     COMPARISONS,
     INPLACE,
     ITEMS,
     OF_FRAME,
+    SIGNS,
     SYMBOLS,
     Fact,
     canonical,
     fact_on,
 )
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.traces.changes import Changes
@@ -34,6 +38,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_container,
     is_iterator,
     is_number,
+    is_plain,
     is_sequence,
 )
 from ctxdispatch_contexts.traces.lines import Unfit
@@ -48,11 +53,18 @@ _TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
 """Classes of what an operation may find of values that is no number."""
 _IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, np.ufunc)
 
+_DISPLAYS = (primitives.build_map, primitives.build_tuple, primitives.build_list)
+_ARITHMETIC = frozenset({*BINARY, *INPLACE, *COMPARISONS, *SIGNS})
+
 ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
 """Of numbers they ask which is less."""
 
 RULES: Registry[Callable[..., Any]] = Registry()
 """rule(run, ctx, f, args, kwargs): what is done at calls of these."""
+SEES_METHODS: set[Callable[..., Any]] = set()
+"""Rules that see to it that methods of the items that they work on run under the context."""
+OF_TEXTS: set[Callable[..., Any]] = set()
+"""Rules that make texts of texts."""
 WHOLE: set[int] = set()
 """Functions with Python code that are called as they are, by id."""
 _WHOLE = Fact()
@@ -86,12 +98,65 @@ class Run(Operands):
             raise Unfit(self.why)
         callee, bound = canonical(f)
         args = (*bound, *args) if bound else args
-        rule = RULES.get(callee) if type(callee).__hash__ is not None else None
         try:
-            return self.done(callee, args, kwargs) if rule is None else rule(self, ctx, callee, args, kwargs)
+            if type(callee) is operator.attrgetter and len(args) == 1:
+                return self._attributes(ctx, callee, args[0])
+            self._check_tainted(callee, args, kwargs)
+            rule = RULES.get(callee) if type(callee).__hash__ is not None else None
+            if rule is None:
+                return self.done(callee, args, kwargs)
+            if rule not in SEES_METHODS:
+                self.check_looked_at(callee, args, kwargs)
+            return rule(self, ctx, callee, args, kwargs)
         except Unfit as error:
             self.why = self.why or str(error)
             raise
+
+    def _attributes(self, ctx: Any, getter: Any, owner: Any) -> Any:
+        found = []
+        for path in getter.__reduce__()[1]:
+            value = owner
+            for name in path.split("."):
+                value = resolve(ctx, getattr)(value, name)
+            found.append(value)
+        return found[0] if len(found) == 1 else self.made(tuple(found))
+
+    def _check_tainted(self, callee: Any, args: Args, kwargs: Kwargs) -> None:
+        """Texts of numbers are for people, and what `id` gives is for dicts of the run's own."""
+        if not self.texts and not self.ids:
+            return
+        operands, names = (*args, *kwargs.values()), tuple(kwargs)
+        fact = fact_on(callee, args[0] if args else None) or _WHOLE
+        looked = [*args[:1], *fact.looks.of(operands, names), *fact.iterates.of(operands, names)]
+        is_text = any(id(a) in self.texts for a in looked) or any(
+            map(self._has_text, fact.inside.of(operands, names))
+        )
+        if is_text and RULES.get(callee) not in OF_TEXTS:
+            raise self.unfit("what is in a text of a number")
+        own = type(args[0]) is dict and id(args[0]) in self.inside if args else False
+        if any(id(a) in self.ids for a in operands) and not (own or callee in _DISPLAYS):
+            raise self.unfit("what `id` gives")
+
+    def _has_text(self, value: Any) -> bool:
+        if is_container(value) or type(value) in (set, frozenset):
+            return any(map(self._has_text, (*value, *value.values()) if type(value) in MAPPINGS else value))
+        return id(value) in self.texts
+
+    def check_looked_at(self, callee: Any, args: Args, kwargs: Kwargs) -> None:
+        """Before C code runs: it finds no methods in Python."""
+        fact = fact_on(callee, args[0] if args else None)
+        if fact is not None:
+            self._check_methods_of(callee, fact, (*args, *kwargs.values()), tuple(kwargs))
+
+    def of_its_class(self, value: Any) -> None:
+        """Which class a number or array is of, is as it was."""
+        if self.holds_values(value):
+            known = self.lines.name(type(value))
+            self.lines.add(f"if {self.lines.name(type)}({self.expression(value)}) is not {known}: raise Left")
+
+    def is_made(self, function: Any) -> bool:
+        """A function that the run has made."""
+        return type(function) is types.FunctionType and not self.origins.is_there(function)
 
     def done(self, callee: Any, args: Args, kwargs: Kwargs) -> Any:
         """A call of C code."""
@@ -156,18 +221,26 @@ class Run(Operands):
             raise self.unfit(f"{callee!r} calls C code")
         if id(callee) in WHOLE and any(map(has_code, operands)):
             raise self.unfit(f"{callee!r}, which is not followed, calls code")
-        by_item = callee is operator.setitem and not any(type(each) is slice for each in operands[1:2])
-        for operand in fact.looks.of(operands[:2] if by_item else operands, names):
-            self._check_methods(fact, operand)
-        for operand in fact.inside.of(operands, names):
-            self._check_methods_within(fact, operand)
+        self._check_methods_of(callee, fact, operands, names)
         for operand in fact.iterates.of(operands, names):
             self.check_gone_through(operand)
         for operand in fact.stores.of(operands, names):
             self.check_stored(operand)
 
+    def _check_methods_of(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> None:
+        numeric = callee in _ARITHMETIC or type(callee) is np.ufunc or id(callee) in WHOLE
+        if numeric and any(map(_is_numpys, operands)) and not all(map(is_plain, operands)):
+            raise self.unfit(f"{callee!r} of numbers and an object")
+        by_item = callee is operator.setitem and not any(type(each) is slice for each in operands[1:2])
+        for operand in fact.looks.of(operands[:2] if by_item else operands, names):
+            self._check_methods(fact, operand)
+        for operand in fact.inside.of(operands, names):
+            self._check_methods_within(fact, operand)
+
     def _check_methods(self, fact: Fact, operand: Any) -> None:
         """Methods in Python that C code runs are not seen."""
+        if type(operand) is slice and not is_plain(operand):
+            raise self.unfit("a slice of objects")
         if not fixed(operand) and has_method(type(operand), fact.methods):
             raise self.unfit(f"C code that runs methods of a {type(operand).__name__}")
 
@@ -252,7 +325,7 @@ class Run(Operands):
                 raise self.unfit(f"{callee!r} goes through an array")
             return self.made(out)
         fresh, known, told = self._parts(out)
-        moves = not looks and not fresh and (is_container(out) or (bool(args) and is_container(args[0])))
+        moves = not (looks or fresh or id(callee) in WHOLE) and bool(args) and not is_number(args[0])
         if stores or moves or not (fresh or looks or told):
             return self.moved(out)
         if known and any(out is a for a in args):
@@ -326,7 +399,7 @@ class Run(Operands):
             name = self.lines.variable()
             self.lines.add(f"{name} = {expression}")
             self.made(out)
-            self.lines.add(f"if len({name}) != {len(out)}: raise Left")
+            self.lines.add(f"if {self.lines.name(len)}({name}) != {len(out)}: raise Left")
             for i, item in enumerate(out):
                 self.register(item, f"{name}[{i}]")
         else:
@@ -346,7 +419,7 @@ class Run(Operands):
 
     def length(self, array: np.ndarray) -> int:
         """It may depend on what other arrays hold."""
-        self.decided(len(array), f"len({self.expression(array)})")
+        self.decided(len(array), f"{self.lines.name(len)}({self.expression(array)})")
         return len(array)
 
     def item(self, array: np.ndarray, i: int) -> Any:
@@ -360,6 +433,10 @@ class Run(Operands):
 def has_method(cls: type, names: Set[str]) -> bool:
     """One of them is written in Python."""
     return bool(cls.__flags__ & HEAPTYPE) and any(type(lookup(cls, n)) is types.FunctionType for n in names)
+
+
+def _is_numpys(value: Any) -> bool:
+    return type(value) in NUMBER or isinstance(value, (np.ndarray, np.generic))
 
 
 def _is_inexact(value: Any) -> bool:

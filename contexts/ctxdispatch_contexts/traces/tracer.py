@@ -29,6 +29,7 @@ from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
 from ctxdispatch_contexts.traces.lines import Unfit
+from ctxdispatch_contexts.traces.origins import calm
 from ctxdispatch_contexts.traces.run import WHOLE, Run
 
 Args = tuple[Any, ...]
@@ -122,11 +123,9 @@ def operates(*functions: Any) -> None:
 def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | None) -> Trace:
     """A trace of source.call(*args), for derivatives with respect to the arguments `wrt` by the rules of
     `context`. Raises Unfit where there is none: then nothing has happened."""
-    if not {*np.geterr().values()} <= {"ignore", "warn"}:
+    if not calm():
         raise Unfit("NumPy is to raise (np.seterr)")
-    names = [*source.signature().names]
-    if not all(map(str.isidentifier, names)):
-        names = [f"a{i}" for i in range(len(args))]
+    names = [f"a{i}" for i in range(len(args))]
     run = Run(context, None if wrt is None else {names[i] for i in wrt})
     origins = run.origins
     given = [origins.argument(value, name) for name, value in zip(names, args) if value is not Default]
@@ -146,6 +145,7 @@ def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | N
         run.end()
     if run.why is not None:
         raise Unfit(run.why)
+    run.check_result(result, set())
     parameters = ", ".join(names)
     function = run.lines.function("traced", parameters, run.expression(result))
     function.__defaults__ = (None,) * (len(args) - len(given)) or None
