@@ -135,6 +135,37 @@ def _is_true(ctx: Any, item: Any) -> Any:
     return resolve(ctx, bool)(item)
 
 
+@RULES.of(itertools.takewhile, itertools.dropwhile, itertools.filterfalse)
+def passed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.made(f(functools.partial(_passes, ctx, args[0]), *args[1:]))
+
+
+@RULES.of(itertools.compress)
+def compressed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    data, selectors = (*args, *kwargs.values())
+    return run.made(f(data, map(functools.partial(_is_true, ctx), selectors)))
+
+
+@RULES.of(itertools.starmap)
+def starmapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    return run.made(f(*args))
+
+
+@RULES.of(itertools.groupby)
+def grouped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
+    items, *keys = (*args, *kwargs.values())
+    wrap = functools.partial(_compared, run, ctx, keys[0] if keys else None)
+    return run.made(map(_with_item, f(items, wrap)))
+
+
+def _compared(run: Run, ctx: Any, key: Any, item: Any) -> Compared:
+    return Compared(run, ctx, item if key is None else key(item))
+
+
+def _with_item(found: tuple[Compared, Any]) -> tuple[Any, Any]:
+    return found[0].item, found[1]
+
+
 @RULES.of(itertools.accumulate)
 def accumulated(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     function = (*args, *kwargs.values())[1] if len(args) + len(kwargs) > 1 else None
@@ -174,6 +205,9 @@ class Compared:
 
     def __lt__(self, other: Compared) -> bool:
         return self._is(operator.lt, other)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Compared and self._is(operator.eq, other)
 
     def __gt__(self, other: Compared) -> bool:
         return self._is(operator.gt, other)

@@ -100,7 +100,9 @@ def get_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any
     owner, out = args[0], f(*args)
     if not is_number(owner) or id(out) in run.values:
         return out
-    if type(out) in NUMBER or type(out) is np.ndarray:
+    if args[1] == "__class__":
+        run.of_its_class(owner)
+    elif type(out) in NUMBER or type(out) is np.ndarray:
         if args[1] not in ("real", "imag", "T", "mT"):
             raise run.unfit(f"the attribute {args[1]} of an array")
         if run.holds_values(owner):

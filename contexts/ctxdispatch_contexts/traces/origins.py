@@ -297,6 +297,9 @@ class Origins:
             self._factory(value, path)
             return self._entries(value, path)
         if (parts := parts_of(value)) is not None:
+            if cls is functools.partial:  # which `__setstate__` changes
+                held = f"({path}.func, {path}.args, {path}.keywords)"
+                self.tests.append(f"same_contents({held}, {self.lines.name(parts)})")
             return parts
         if issubclass(cls, enum.Enum):
             self.of_class(cls)

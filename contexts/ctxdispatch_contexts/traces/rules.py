@@ -91,7 +91,8 @@ def truth(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
         run.check_looked_at(f, args, kwargs)
     out = f(*args)
     if args and (type(args[0]) in NUMBER or type(args[0]) is np.ndarray) and run.holds_values(args[0]):
-        run.decided(out, f"{'not ' if f is operator.not_ else 'bool'}({run.expression(args[0])})")
+        asked = "not " if f is operator.not_ else run.lines.name(bool)
+        run.decided(out, f"{asked}({run.expression(args[0])})")
     elif args and is_iterator(args[0]):
         raise run.unfit("whether an iterator is true")
     return out
@@ -208,8 +209,8 @@ def text(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if any(is_iterator(a) for a in args):
         args = tuple([[*a] if is_iterator(a) else a for a in args])
     operands = (*args, *kwargs.values())
-    if not all(map(is_plain, operands)):
-        raise run.unfit("a text of an object, whose methods may run")
+    if not all(map(_is_data, operands)):
+        raise run.unfit("a text of an object, whose methods and attributes may be read")
     out = f(*args, **kwargs)
     if any(map(run.holds_values, operands)) or any(map(_is_numpys, operands)):  # which options of NumPy's say
         run.texts.add(id(out))
@@ -219,6 +220,12 @@ def text(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 OF_TEXTS.add(text)
 SEES_METHODS.update({truth, copied})
+
+
+def _is_data(value: Any) -> bool:
+    if is_container(value):
+        return all(map(_is_data, (*value, *value.values()) if type(value) is dict else value))
+    return is_number(value) or type(value) in (str, bytes, type(None)) or value in (str, repr, ascii)
 
 
 def _is_numpys(value: Any) -> bool:
@@ -244,20 +251,26 @@ def refused(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 class Cache(Own):
     """A `functools.lru_cache` that the run makes, of what has no values among its arguments."""
 
-    def __init__(self, run: Run, ctx: Any, function: Any) -> None:
-        self.run, self.ctx, self.function = run, ctx, function
+    def __init__(self, run: Run, ctx: Any, function: Any, typed: bool) -> None:
+        self.run, self.ctx, self.function, self.typed = run, ctx, function, typed
         self.found: dict[Any, Any] = {}
 
     def __overdub__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         return self(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        key = (args, *kwargs.items())
-        if not all(map(self.run.is_key, (*args, *kwargs.values()))):
+        given = (*args, *kwargs.values())
+        if not all(map(self.run.is_key, given)):
             raise self.run.unfit("a cache by numbers")
+        key = (args, *kwargs.items(), *(map(type, given) if self.typed else ()))
         if key not in self.found:
             self.found[key] = resolve(self.ctx, self.function)(*args, **kwargs)
         return self.found[key]
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("cache"):
+            raise self.run.unfit(f"{name} of a cache")
+        raise AttributeError(name)
 
 
 @ruled(functools.update_wrapper)
@@ -269,7 +282,7 @@ def wraps(ctx: Any, /, wrapper: Any, *args: Any, **kwargs: Any) -> Any:
 
 @RULES.of(type(functools.lru_cache(len)))
 def cached(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(Cache(run, ctx, args[0]))
+    return run.made(Cache(run, ctx, args[0], bool(args[2:] and args[2])))
 
 
 operates(
