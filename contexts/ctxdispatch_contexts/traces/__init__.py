@@ -9,7 +9,7 @@ happened yet: a trace changes nothing that was there before it. (Tracing compile
 Banerjia, "Dynamo", 2000; Bolz et al., "Tracing the meta-level", 2009.)
 
 Read `straight.py` (when a function is traced), `tracer.py` (the context that watches the run), `run.py` (what
-it does at each operation), `operands.py` (which operands are values), `rules.py` and `going_through.py`
-(operations with a way of their own), `origins.py` (what was there before), `lines.py` (the lines of the
-function), `kinds.py`.
+it does at each operation), `checks.py` (what it asks before), `operands.py` (which operands are values),
+`names.py`, `rules.py`, `going_through.py` (operations with a way of their own), `origins.py` (what was there
+before), `changes.py` (what of that changes for a while), `lines.py` (the lines of the function), `kinds.py`.
 """

@@ -19,8 +19,9 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.facts import fact_of
 from ctxdispatch.ir import primitives
+from ctxdispatch_contexts.traces.checks import RULES, SEES_METHODS, Args, Kwargs
 from ctxdispatch_contexts.traces.kinds import VIEWS, is_iterator, is_number, is_sequence
-from ctxdispatch_contexts.traces.run import RULES, SEES_METHODS, Args, Kwargs, Run
+from ctxdispatch_contexts.traces.run import Run
 from ctxdispatch_contexts.traces.tracer import operates, ruled
 
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
-from ctxdispatch.dispatch.reach import is_python, lookup
+from ctxdispatch.dispatch.reach import HEAPTYPE, is_python, lookup
 from ctxdispatch.ir import matching, primitives
+from ctxdispatch_contexts.traces.checks import RULES, Args, Kwargs
 from ctxdispatch_contexts.traces.kinds import NUMBER, fixed, is_number
 from ctxdispatch_contexts.traces.origins import MISSING
-from ctxdispatch_contexts.traces.run import RULES, Args, Kwargs, Run
+from ctxdispatch_contexts.traces.run import Run
 from ctxdispatch_contexts.traces.tracer import ruled
 
 # -- names ---------------------------------------------------------------------------------------------------
@@ -162,6 +163,11 @@ def _note(run: Run, owner: Any, name: str, out: Any) -> None:
     if scope and not run.is_made(owner):
         origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")
         return
+    of_users = cls.__flags__ & HEAPTYPE and not issubclass(cls, type)
+    if of_users and not run.is_known(owner) and not origins.is_there(owner):
+        raise run.unfit(f"a {cls.__name__} that was come by unnoticed")
+    if issubclass(cls, type) and fixed(out) and owner.__flags__ & HEAPTYPE:  # its name, say
+        origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")
     for found in _in_classes(run, owner, name):
         if id(found) not in run.values:
             origins.beside(found)

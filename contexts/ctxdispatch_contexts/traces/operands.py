@@ -26,6 +26,12 @@ class Operands:
         self.why: str | None = None
         """Why the run is no straight line."""
 
+    def forget(self) -> None:
+        """What the run has seen may end: code that it was run by may be kept."""
+        self.alive.clear()
+        self.values.clear()
+        self.origins.forget()
+
     def unfit(self, why: str) -> Unfit:
         self.why = self.why or why
         return Unfit(self.why)
@@ -92,6 +98,8 @@ class Operands:
     def check_result(self, value: Any, seen: set[int]) -> None:
         """Numbers and arrays, and containers that the run made, each in one place."""
         cls = type(value)
+        if id(value) in self.texts or id(value) in self.ids:
+            raise self.unfit("a text of a number, or what `id` gave, among the results")
         if cls in NUMBER or cls is np.ndarray or is_leaf(value):
             return
         if cls not in (list, tuple, dict) or (cls is not tuple and id(value) not in self.inside):

@@ -13,6 +13,7 @@ import enum
 import functools
 import operator
 import types
+import warnings
 from collections.abc import Callable, Iterable, Sequence, Set
 from keyword import iskeyword
 from operator import is_
@@ -67,8 +68,9 @@ def same_ends(given: Any, parts: Any) -> bool:
 
 
 def calm() -> bool:
-    """NumPy is not to raise."""
-    return {*np.geterr().values()} <= {"ignore", "warn"}
+    """NumPy is not to raise, and warnings are none."""
+    quiet = {*np.geterr().values()} <= {"ignore", "warn"}
+    return quiet and not any(action == "error" for action, *_ in warnings.filters)
 
 
 def same_parts(functions: Any, code: Any, defaults: Any) -> bool:
@@ -130,6 +132,12 @@ class Origins:
         lines.namespace.update({f.__name__: f for f in _TESTS})
         lines.namespace |= {"ndarray": np.ndarray, "MISSING": MISSING, "type": type, "len": len}
         lines.namespace["getattr"] = getattr
+
+    def forget(self) -> None:
+        self.alive.clear()
+        self.copies.clear()
+        self._functions = []
+        self.besides = []
 
     def is_constant(self, value: Any) -> bool:
         return id(value) in self.constants or id(value) in LITERALS

@@ -21,6 +21,16 @@ from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.recording.callees import CONVERTER, CONVERTS
 from ctxdispatch_contexts.traces import names  # noqa: F401  # which has more of them
+from ctxdispatch_contexts.traces.checks import (
+    OF_TEXTS,
+    REFUSED,
+    RULES,
+    SEES_METHODS,
+    WHOLE,
+    Args,
+    Kwargs,
+    has_method,
+)
 from ctxdispatch_contexts.traces.kinds import (
     KINDS,
     NUMBER,
@@ -30,16 +40,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_number,
     is_plain,
 )
-from ctxdispatch_contexts.traces.run import (
-    OF_TEXTS,
-    RULES,
-    SEES_METHODS,
-    WHOLE,
-    Args,
-    Kwargs,
-    Run,
-    has_method,
-)
+from ctxdispatch_contexts.traces.run import Run
 from ctxdispatch_contexts.traces.tracer import Own, operates, ruled
 
 
@@ -239,13 +240,10 @@ def sent(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(*args)
 
 
-@RULES.of(
+REFUSED.update(map(id, (
     weakref.ref, weakref.proxy, vars, dir, builtins.__build_class__, type.__new__, type.__getattribute__,
     object.__getattribute__,
-)  # fmt: skip
-def refused(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    """A weak reference, what an object holds as a dict, a class that is made."""
-    raise run.unfit(f"{f.__name__}")
+)))  # fmt: skip
 
 
 class Cache(Own):

@@ -5,77 +5,62 @@ from __future__ import annotations
 import contextlib
 import operator
 import types
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from ctxdispatch.dispatch.overdub import resolve
-from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
+from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.facts import (
-    BINARY,
     COMPARISONS,
     INPLACE,
     ITEMS,
-    OF_FRAME,
-    SIGNS,
     SYMBOLS,
     Fact,
     canonical,
     fact_on,
 )
-from ctxdispatch.ir import primitives
-from ctxdispatch.ir.registry import Registry
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.traces.changes import Changes
+from ctxdispatch_contexts.traces.checks import (
+    NO_ROW,
+    RULES,
+    SEES_METHODS,
+    WHOLE,
+    Args,
+    Checks,
+    Kwargs,
+)
 from ctxdispatch_contexts.traces.kinds import (
     INTEGER,
     KINDS,
     MAPPINGS,
     NUMBER,
     fixed,
-    has_code,
     is_container,
     is_iterator,
     is_number,
-    is_plain,
     is_sequence,
 )
 from ctxdispatch_contexts.traces.lines import Unfit
-from ctxdispatch_contexts.traces.operands import Operands
 
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 MAX_OPERATIONS = 20_000
 CHOOSES = frozenset(f"__{name}__" for name in "lt le gt ge eq ne bool hash".split())
 """Methods by which an operation tells values apart."""
 _TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
 """Classes of what an operation may find of values that is no number."""
-_IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, np.ufunc)
 
-_DISPLAYS = (primitives.build_map, primitives.build_tuple, primitives.build_list)
-_ARITHMETIC = frozenset({*BINARY, *INPLACE, *COMPARISONS, *SIGNS})
 
 ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
 """Of numbers they ask which is less."""
 
-RULES: Registry[Callable[..., Any]] = Registry()
-"""rule(run, ctx, f, args, kwargs): what is done at calls of these."""
-SEES_METHODS: set[Callable[..., Any]] = set()
-"""Rules that see to it that methods of the items that they work on run under the context."""
-OF_TEXTS: set[Callable[..., Any]] = set()
-"""Rules that make texts of texts."""
-WHOLE: set[int] = set()
-"""Functions with Python code that are called as they are, by id."""
-_WHOLE = Fact()
 
-
-class Run(Operands):
+class Run(Checks):
     def __init__(self, context: Any, wrt: Set[str] | None) -> None:
         super().__init__(wrt)
         self.context = context
         self.generators: list[types.GeneratorType[Any, Any, Any]] = []
-        self.changed = Changes()
         self.closed = False
         self._left = MAX_OPERATIONS
 
@@ -86,6 +71,7 @@ class Run(Operands):
                 generator.close()
         if not self.changed.end():
             self.why = self.why or "something that was there before has changed"
+        self.changed = Changes()
         self.closed = True
 
     # -- operations ------------------------------------------------------------------------------------------
@@ -101,7 +87,6 @@ class Run(Operands):
         try:
             if type(callee) is operator.attrgetter and len(args) == 1:
                 return self._attributes(ctx, callee, args[0])
-            self._check_tainted(callee, args, kwargs)
             rule = RULES.get(callee) if type(callee).__hash__ is not None else None
             if rule is None:
                 return self.done(callee, args, kwargs)
@@ -121,42 +106,11 @@ class Run(Operands):
             found.append(value)
         return found[0] if len(found) == 1 else self.made(tuple(found))
 
-    def _check_tainted(self, callee: Any, args: Args, kwargs: Kwargs) -> None:
-        """Texts of numbers are for people, and what `id` gives is for dicts of the run's own."""
-        if not self.texts and not self.ids:
-            return
-        operands, names = (*args, *kwargs.values()), tuple(kwargs)
-        fact = fact_on(callee, args[0] if args else None) or _WHOLE
-        looked = [*args[:1], *fact.looks.of(operands, names), *fact.iterates.of(operands, names)]
-        is_text = any(id(a) in self.texts for a in looked) or any(
-            map(self._has_text, fact.inside.of(operands, names))
-        )
-        if is_text and RULES.get(callee) not in OF_TEXTS:
-            raise self.unfit("what is in a text of a number")
-        own = type(args[0]) is dict and id(args[0]) in self.inside if args else False
-        if any(id(a) in self.ids for a in operands) and not (own or callee in _DISPLAYS):
-            raise self.unfit("what `id` gives")
-
-    def _has_text(self, value: Any) -> bool:
-        if is_container(value) or type(value) in (set, frozenset):
-            return any(map(self._has_text, (*value, *value.values()) if type(value) in MAPPINGS else value))
-        return id(value) in self.texts
-
-    def check_looked_at(self, callee: Any, args: Args, kwargs: Kwargs) -> None:
-        """Before C code runs: it finds no methods in Python."""
-        fact = fact_on(callee, args[0] if args else None)
-        if fact is not None:
-            self._check_methods_of(callee, fact, (*args, *kwargs.values()), tuple(kwargs))
-
     def of_its_class(self, value: Any) -> None:
         """Which class a number or array is of, is as it was."""
         if self.holds_values(value):
             known = self.lines.name(type(value))
             self.lines.add(f"if {self.lines.name(type)}({self.expression(value)}) is not {known}: raise Left")
-
-    def is_made(self, function: Any) -> bool:
-        """A function that the run has made."""
-        return type(function) is types.FunctionType and not self.origins.is_there(function)
 
     def done(self, callee: Any, args: Args, kwargs: Kwargs) -> Any:
         """A call of C code."""
@@ -169,7 +123,7 @@ class Run(Operands):
         if fact is None:
             return self.made(callee(*args, **kwargs))
         operands, names = (*args, *kwargs.values()), tuple(kwargs)
-        self._check(callee, fact, operands, names)
+        self.check(callee, fact, operands, names)
         valued = any(map(self.holds_values, operands))
         try:
             out = callee(*args, **kwargs)
@@ -203,7 +157,7 @@ class Run(Operands):
 
     def _fact(self, callee: Any, first: Any) -> Fact | None:
         """None for classes in Python whose objects are made without code."""
-        fact = fact_on(callee, first) or (_WHOLE if id(callee) in WHOLE else None)
+        fact = fact_on(callee, first) or (NO_ROW if id(callee) in WHOLE else None)
         if fact is None:
             bare = issubclass(type(callee), type) and callee.__flags__ & HEAPTYPE
             if not bare or callee.__new__ is not object.__new__ or callee.__init__ is not object.__init__:
@@ -212,68 +166,6 @@ class Run(Operands):
                 raise self.unfit(f"a {callee.__name__}, which does something when it ends")
             self.origins.of_class(callee)
         return fact
-
-    def _check(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> None:
-        """Before it is called: that it changes nothing that was there, and calls nothing unseen."""
-        if fact.effect or callee in OF_FRAME:
-            raise self.unfit(f"{callee!r} has an effect")
-        if any(type(each) in _IN_C for each in fact.calls.of(operands, names)):
-            raise self.unfit(f"{callee!r} calls C code")
-        if id(callee) in WHOLE and any(map(has_code, operands)):
-            raise self.unfit(f"{callee!r}, which is not followed, calls code")
-        self._check_methods_of(callee, fact, operands, names)
-        for operand in fact.iterates.of(operands, names):
-            self.check_gone_through(operand)
-        for operand in fact.stores.of(operands, names):
-            self.check_stored(operand)
-
-    def _check_methods_of(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> None:
-        numeric = callee in _ARITHMETIC or type(callee) is np.ufunc or id(callee) in WHOLE
-        if numeric and any(map(_is_numpys, operands)) and not all(map(is_plain, operands)):
-            raise self.unfit(f"{callee!r} of numbers and an object")
-        by_item = callee is operator.setitem and not any(type(each) is slice for each in operands[1:2])
-        for operand in fact.looks.of(operands[:2] if by_item else operands, names):
-            self._check_methods(fact, operand)
-        for operand in fact.inside.of(operands, names):
-            self._check_methods_within(fact, operand)
-
-    def _check_methods(self, fact: Fact, operand: Any) -> None:
-        """Methods in Python that C code runs are not seen."""
-        if type(operand) is slice and not is_plain(operand):
-            raise self.unfit("a slice of objects")
-        if not fixed(operand) and has_method(type(operand), fact.methods):
-            raise self.unfit(f"C code that runs methods of a {type(operand).__name__}")
-
-    def _check_methods_within(self, fact: Fact, operand: Any, depth: int = 4) -> None:
-        self._check_methods(fact, operand)
-        if is_container(operand) or type(operand) in (set, frozenset):
-            if not depth:
-                raise self.unfit("what lies deep within what is looked at")
-            for item in (*operand, *operand.values()) if type(operand) in MAPPINGS else operand:
-                self._check_methods_within(fact, item, depth - 1)
-
-    def check_gone_through(self, operand: Any) -> None:
-        if type(operand) is types.GeneratorType:
-            return  # its code is under the context, or it is met as something that was there
-        if is_iterator(operand) and id(operand) not in self.inside:
-            raise self.unfit("an iterator that was there before")
-
-    def check_stored(self, operand: Any) -> None:
-        if type(operand) is np.ndarray:
-            root = operand
-            while type(root.base) is np.ndarray:
-                root = root.base
-            if id(root) not in self.inside:
-                raise self.unfit("an array that was there before changes")
-        elif type(operand) is dict and id(operand) not in self.origins.paths:
-            self.made(operand)  # `**kwargs`: the interpreter has made it
-        elif id(operand) not in self.inside and not is_iterator(operand):
-            self.changes(operand)
-
-    def changes(self, owner: Any) -> None:
-        """Something that was there before is about to."""
-        if not self.changed.note(owner):
-            raise self.unfit(f"a {type(owner).__name__} that was there before changes")
 
     def _told_apart(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> list[Any]:
         """The operands that are asked whether they are equal, or which is less."""
@@ -428,15 +320,6 @@ class Run(Operands):
     def spread(self, array: np.ndarray) -> list[Any]:
         items: list[Any] = self.made([self.item(array, i) for i in range(self.length(array))])
         return items
-
-
-def has_method(cls: type, names: Set[str]) -> bool:
-    """One of them is written in Python."""
-    return bool(cls.__flags__ & HEAPTYPE) and any(type(lookup(cls, n)) is types.FunctionType for n in names)
-
-
-def _is_numpys(value: Any) -> bool:
-    return type(value) in NUMBER or isinstance(value, (np.ndarray, np.generic))
 
 
 def _is_inexact(value: Any) -> bool:

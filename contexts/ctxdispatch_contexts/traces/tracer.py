@@ -27,10 +27,11 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.arguments import Default
+from ctxdispatch_contexts.traces.checks import WHOLE
 from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
 from ctxdispatch_contexts.traces.lines import Unfit
 from ctxdispatch_contexts.traces.origins import calm
-from ctxdispatch_contexts.traces.run import WHOLE, Run
+from ctxdispatch_contexts.traces.run import Run
 
 Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
@@ -67,7 +68,11 @@ class Tracing(Context):
         return super().transform(graph)
 
     def prehook(self, f: Any, args: Args, kwargs: Kwargs) -> None:
-        if id(f) in self.ruled or self.run.closed:
+        """The engine may take calls apart before they are operations."""
+        if self.run.closed:
+            return
+        self.run.check_call(f, args, kwargs)
+        if id(f) in self.ruled:
             return
         if type(f) is types.BuiltinFunctionType and f in RUNS_TEXT:
             raise self.run.unfit(f"{f.__name__} of a text")
@@ -124,14 +129,26 @@ def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | N
     """A trace of source.call(*args), for derivatives with respect to the arguments `wrt` by the rules of
     `context`. Raises Unfit where there is none: then nothing has happened."""
     if not calm():
-        raise Unfit("NumPy is to raise (np.seterr)")
+        raise Unfit("NumPy is to raise (np.seterr), or warnings are errors")
     names = [f"a{i}" for i in range(len(args))]
+    left_out = [value is Default for value in args]
+    if left_out != sorted(left_out):
+        raise Unfit("an argument that is left out before one that is given")
     run = Run(context, None if wrt is None else {names[i] for i in wrt})
+    try:
+        return _traced(run, source, args[: left_out.count(False)], names)
+    except RecursionError:
+        raise Unfit("what is given lies too deep") from None
+    finally:
+        run.forget()
+
+
+def _traced(run: Run, source: Any, args: Sequence[Any], names: list[str]) -> Trace:
     origins = run.origins
-    given = [origins.argument(value, name) for name, value in zip(names, args) if value is not Default]
+    given = [origins.argument(value, name) for name, value in zip(names, args)]
     origins.tests += [f"{name} is {run.lines.name(Default)}" for name in names[len(given) :]]
     callee, filled, named = source.filled(given)
-    if hashable(callee) and context.ad_ruled(callee):
+    if hashable(callee) and run.context.ad_ruled(callee):
         raise Unfit("a function with a rule")
     for value in (callee, *filled, *named.values()):
         if id(value) not in origins.paths and id(value) not in origins.values:
@@ -148,7 +165,7 @@ def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | N
     run.check_result(result, set())
     parameters = ", ".join(names)
     function = run.lines.function("traced", parameters, run.expression(result))
-    function.__defaults__ = (None,) * (len(args) - len(given)) or None
+    function.__defaults__ = (None,) * (len(names) - len(given)) or None
     function.__name__ = function.__qualname__ = own_name(callee, "call")
     return Trace(function, origins.holds(parameters), origins.looked(parameters), tuple(origins.besides))
 
