@@ -248,7 +248,8 @@ rows(fact(stores="0", effect=True, scoped=True), [np.errstate.__enter__, np.errs
 
 # -- all others ----------------------------------------------------------------------------------------------
 
-rows(array_fact(), [np.zeros_like, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from])
+_AXES = np.lib.array_utils.normalize_axis_index, np.lib.array_utils.normalize_axis_tuple
+rows(array_fact(), [*_AXES, np.zeros_like, np.diag_indices_from, np.tril_indices_from, np.triu_indices_from])
 _LENGTHS = {
     "0": "zeros ones empty full identity diag_indices",
     "0..": "arange eye tri indices tril_indices triu_indices broadcast_shapes",

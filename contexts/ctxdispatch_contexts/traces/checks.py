@@ -55,19 +55,19 @@ class Checks(Operands):
         """Of anything. Texts of numbers are for people, what `id` gives is for dicts of the run's own."""
         callee, bound = canonical(f)
         args = (*bound, *args)
-        fact = fact_on(callee, args[0] if args else None)
+        fact = fact_on(callee, args[0] if args else None) or (NO_ROW if id(callee) in WHOLE else None)
         rule = RULES.get(callee) if type(callee).__hash__ is not None else None
         if id(callee) in REFUSED:
             raise self.unfit(f"{callee.__name__}")
         if fact is None:
             return
-        if fact.effect and rule is None:
+        if fact.effect and rule is None and callee is not vars:
             raise self.unfit(f"{callee!r} has an effect")
         if not self.texts and not self.ids:
             return
         operands, names = (*args, *kwargs.values()), tuple(kwargs)
         looked = [*args[:1], *fact.looks.of(operands, names), *fact.iterates.of(operands, names)]
-        inside = fact.inside.of(operands, names)
+        inside = operands if id(callee) in WHOLE else fact.inside.of(operands, names)
         is_text = any(id(a) in self.texts for a in looked) or any(map(self._has_text, inside))
         if is_text and rule not in OF_TEXTS:
             raise self.unfit("what is in a text of a number")
@@ -118,7 +118,7 @@ class Checks(Operands):
         """Methods in Python that C code runs are not seen."""
         if type(operand) is slice and not is_plain(operand):
             raise self.unfit("a slice of objects")
-        if not fixed(operand) and has_method(type(operand), fact.methods):
+        if not (fixed(operand) or is_container(operand)) and has_method(type(operand), fact.methods):
             raise self.unfit(f"C code that runs methods of a {type(operand).__name__}")
 
     def _check_methods_within(self, fact: Fact, operand: Any, depth: int = 4) -> None:

@@ -150,11 +150,14 @@ def _check_way(run: Run, owner: Any, name: str) -> None:
         raise run.unfit(f"a {cls.__name__} has a way of its own to attributes")
     if issubclass(cls, types.ModuleType) and "__getattr__" in vars(owner) and name not in vars(owner):
         raise run.unfit(f"a module that makes {name}")
-    if name == "__dict__" and not issubclass(cls, type) and id(owner) not in run.inside:
-        raise run.unfit("what an object that was there before holds, as a dict")
+    if name == "__dict__" and type(lookup(cls, name)) not in _IN_C:
+        raise run.unfit(f"what a {cls.__name__} says that it holds")
     found = lookup(cls, name, MISSING)
     if type(found) is functools.cached_property and id(owner) not in run.inside:
         raise run.unfit(f"what an object that was there before keeps as {name}")
+
+
+_IN_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 def _note(run: Run, owner: Any, name: str, out: Any) -> None:
@@ -171,6 +174,9 @@ def _note(run: Run, owner: Any, name: str, out: Any) -> None:
     for found in _in_classes(run, owner, name):
         if id(found) not in run.values:
             origins.beside(found)
+    if name == "__dict__" and id(owner) in origins.paths:  # the contents of which are noted
+        origins.paths[id(out)] = f"{origins.paths[id(owner)]}.__dict__"
+        run.alive.append(out)
     if run.is_known(out) or id(out) in origins.paths or type(out) in _BOUND or fixed(out):
         return
     if type(out) in NUMBER or type(out) is np.ndarray:
@@ -202,6 +208,15 @@ def _in_classes(run: Run, owner: Any, name: str) -> list[Any]:
         after = after[after.index(owner.__thisclass__) + 1 :]
         found += [vars(each)[name] for each in after if name in vars(each)][:1]
     return found
+
+
+@ruled(vars)
+def variables(ctx: Any, /, *args: Any) -> Any:
+    if ctx.run.closed:
+        return vars(*args)
+    if len(args) != 1 or is_number(args[0]):
+        raise ctx.run.unfit("vars")
+    return attribute(ctx, args[0], "__dict__")
 
 
 @ruled(hasattr)

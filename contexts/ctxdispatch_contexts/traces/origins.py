@@ -309,9 +309,9 @@ class Origins:
                 held = f"({path}.func, {path}.args, {path}.keywords)"
                 self.tests.append(f"same_contents({held}, {self.lines.name(parts)})")
             return parts
-        if issubclass(cls, enum.Enum):
+        if issubclass(cls, (enum.Enum, int, str, bytes)):  # which cannot change but for their attributes
             self.of_class(cls)
-            return self._entries(vars(value), f"{path}.__dict__")
+            return self._entries(vars(value), f"{path}.__dict__") if hasattr(value, "__dict__") else ()
         fields = fields_of(value)
         if fields is None:
             raise Unfit(f"an object of the class {cls.__name__}")

@@ -6,6 +6,7 @@ import _abc
 import builtins
 import functools
 import operator
+import re
 import types
 import weakref
 from abc import get_cache_token
@@ -58,6 +59,7 @@ def _has_rule(f: Any) -> bool:
 
 take_whole(f for _, f in table.names() if _has_rule(f))
 take_whole(f for space in (np, np.linalg, np.fft) for f in vars(space).values() if callable(f) and has_row(f))
+take_whole(getattr(re, name) for name in re.__all__)
 
 _ASKED_FOR_STATE = fact(methods="reduce getstate getnewargs getnewargs_ex").methods
 
@@ -241,7 +243,7 @@ def sent(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 
 REFUSED.update(map(id, (
-    weakref.ref, weakref.proxy, vars, dir, builtins.__build_class__, type.__new__, type.__getattribute__,
+    weakref.ref, weakref.proxy, dir, builtins.__build_class__, type.__new__, type.__getattribute__,
     object.__getattribute__,
 )))  # fmt: skip
 

@@ -217,7 +217,8 @@ class Run(Checks):
                 raise self.unfit(f"{callee!r} goes through an array")
             return self.made(out)
         fresh, known, told = self._parts(out)
-        moves = not (looks or fresh or id(callee) in WHOLE) and bool(args) and not is_number(args[0])
+        on_objects = bool(args) and not (is_number(args[0]) or type(args[0]) in (str, bytes))
+        moves = on_objects and not (looks or fresh or id(callee) in WHOLE)
         if stores or moves or not (fresh or looks or told):
             return self.moved(out)
         if known and any(out is a for a in args):
