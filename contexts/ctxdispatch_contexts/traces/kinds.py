@@ -140,7 +140,7 @@ def fields_of(value: Any) -> dict[str, Any] | None:
     """What an object of a class in Python holds in attributes; None where that is not all there is to it."""
     cls = type(value)
     if cls is types.SimpleNamespace:
-        return vars(value)
+        return {**vars(value)}
     in_python = all(each.__flags__ & HEAPTYPE for each in cls.__mro__[:-1])
     if not in_python or cls.__getattribute__ is not object.__getattribute__ or is_iterator(value):
         return None
