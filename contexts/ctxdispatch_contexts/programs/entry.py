@@ -59,7 +59,7 @@ from ctxdispatch_contexts.programs.sizes import (
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, call_of, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
-from ctxdispatch_contexts.traces.straight import straightened
+from ctxdispatch_contexts.traces.straight import recorder, straightened
 
 _making = Making()
 
@@ -273,7 +273,7 @@ class Entry:
         if run is not None and kind is not None and known is not None and types not in self._rounds:
             program, reason, counted = for_lengths(self, types, args, known, others=True)
             if program is None:
-                return Recorder(types, run, known, entry=self), types
+                return recorder(self, types, args, run, known), types
             run = tiers.run_of(self.mode, run, reason)
             return Specialised(self, program, self._otherwise(stale), run, reason), counted
         rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
@@ -286,7 +286,7 @@ class Entry:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
             WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
-            return Recorder(types, run, reason, rounds, self), types
+            return recorder(self, types, args, run, reason, rounds), types
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self.drop, types))
         run = tiers.run_of(self.mode, run, reason)

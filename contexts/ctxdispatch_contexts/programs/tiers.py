@@ -82,7 +82,7 @@ def check_tier(tier: Any) -> None:
 
 def check_recorder(mode: Mode, reason: Reason) -> None:
     """DerivativeError where nothing may be recorded."""
-    if mode.tier is not None:
+    if mode.tier is not None and reason is not TRACED:
         raise _refusal(mode, reason)
 
 

@@ -37,6 +37,12 @@ RULES: Registry[Callable[..., Any]] = Registry()
 """rule(run, ctx, f, args, kwargs): what is done at calls of these."""
 REFUSED: set[int] = set()
 """Callables whose calls cannot be in a trace, by id: they show what a trace does not know of."""
+
+
+def refuse(*callables: Any) -> None:
+    REFUSED.update(map(id, callables))
+
+
 SEES_METHODS: set[Callable[..., Any]] = set()
 """Rules that see to it that methods of the items that they work on run under the context."""
 OF_TEXTS: set[Callable[..., Any]] = set()

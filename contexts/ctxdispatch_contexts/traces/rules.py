@@ -24,13 +24,13 @@ from ctxdispatch_contexts.recording.callees import CONVERTER, CONVERTS
 from ctxdispatch_contexts.traces import names  # noqa: F401  # which has more of them
 from ctxdispatch_contexts.traces.checks import (
     OF_TEXTS,
-    REFUSED,
     RULES,
     SEES_METHODS,
     WHOLE,
     Args,
     Kwargs,
     has_method,
+    refuse,
 )
 from ctxdispatch_contexts.traces.kinds import (
     KINDS,
@@ -129,10 +129,10 @@ def identifier(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return out
 
 
-_BY_CLASS = [isinstance, issubclass, callable, type, _abc._abc_instancecheck, _abc._abc_subclasscheck]
-
-
-@RULES.of(*_BY_CLASS, *(vars(object)[f"__{name}__"] for name in "lt le gt ge eq ne".split()))
+@RULES.of(
+    isinstance, issubclass, callable, type, _abc._abc_instancecheck, _abc._abc_subclasscheck,
+    *(vars(object)[f"__{name}__"] for name in "lt le gt ge eq ne".split()),
+)  # fmt: skip
 def of_class(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     """What goes by classes, or by who it is."""
     if f is type and len(args) != 1:
@@ -242,10 +242,8 @@ def sent(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return f(*args)
 
 
-REFUSED.update(map(id, (
-    weakref.ref, weakref.proxy, dir, builtins.__build_class__, type.__new__, type.__getattribute__,
-    object.__getattribute__,
-)))  # fmt: skip
+refuse(weakref.ref, weakref.proxy, dir, builtins.__build_class__, type.__new__)
+refuse(type.__getattribute__, object.__getattribute__)
 
 
 class Cache(Own):

@@ -16,10 +16,13 @@ from ctxdispatch.dispatch.rules import version
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.left_names import anything_left, is_left
 from ctxdispatch_contexts.programs.sources import Source
+from ctxdispatch_contexts.programs.specialised import Recorder
+from ctxdispatch_contexts.programs.tiers import TRACED, Reason, run_of
 from ctxdispatch_contexts.traces.lines import Left
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.programs.observed import Rounds
     from ctxdispatch_contexts.traces.tracer import Trace
 
 MOST = 4
@@ -115,11 +118,11 @@ def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
 
 
 def straightened(
-    entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any] | None
+    entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any] | None, needed: bool = False
 ) -> Straight | None:
-    """What runs in the place of `run`, if this call has a trace."""
+    """What runs in the place of `run`, if this call has a trace. `needed`: nothing else does."""
     mode = entry.mode
-    if run is None or not (types in entry.ran or mode.tier is not None or AT_ONCE) or types in entry.untraced:
+    if run is None or not (types in entry.ran or needed or AT_ONCE) or types in entry.untraced:
         return None
     if hasattr(entry.source, "filled") and mode.region is None and not mode.leading:
         found = Straight(entry, types, run)
@@ -129,10 +132,21 @@ def straightened(
     return None
 
 
+def recorder(
+    entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any], reason: Reason,
+    rounds: Rounds | None = None,
+) -> Recorder:  # fmt: skip
+    """Of what has no program. Where nothing may be recorded, its first call is traced."""
+    if entry.mode.tier is not None:
+        traced = straightened(entry, types, args, run_of(entry.mode, run, reason), needed=True)
+        if traced is not None:
+            return Recorder(types, traced, TRACED)
+    return Recorder(types, run, reason, rounds, entry)
+
+
 def derivative_of(made: Trace, entry: Entry, args: tuple[Any, ...]) -> Callable[..., Any] | None:
     """What differentiates a trace as `entry` differentiates its function; None where that has no program."""
     from ctxdispatch_contexts.programs.entry import Entry as Another
-    from ctxdispatch_contexts.programs.specialised import Recorder
 
     straight = Another(Source(made.function), entry.mode, entry.context)
     straight.untraced.add(straight.types_of(args))
