@@ -32,6 +32,7 @@ from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.any_length import for_any_length
 from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient
+from ctxdispatch_contexts.programs.budget import in_time
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import (
     DerivativeError,
@@ -278,7 +279,8 @@ class Entry:
             return Specialised(self, program, self._otherwise(stale), run, reason), counted
         rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
         with expecting(rounds.times > 0):
-            program, reason = self.program_or_reason(types, run is None)
+            found = in_time(run is not None, self.program_or_reason, types, run is None)
+            program, reason = found or (None, tiers.TOO_LONG)
             if program is None and time.thread_time() - start < WORTH_COUNTING:
                 program, reason, types = for_lengths(self, types, args, reason)
         rounds.tried(program is not None, time.thread_time() - start, reason)

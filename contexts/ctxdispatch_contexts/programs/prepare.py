@@ -1,5 +1,4 @@
-"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls of Python code
-inlined.
+"""The primal program as the adjoint transform wants it: types inferred, names resolved, calls inlined.
 
 Rounds of infer -> fold -> prune -> inline until nothing is left to inline. Only calls that may carry a
 derivative are inlined: any other runs natively, as it stands. A call that would inline a function into
@@ -33,6 +32,7 @@ from ctxdispatch.passes.infer import Variable, infer
 from ctxdispatch.passes.snapshots import BEGIN, snapshot
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.namespaces import is_of_ours
+from ctxdispatch_contexts.programs.budget import steps
 from ctxdispatch_contexts.programs.changes import sets_name
 from ctxdispatch_contexts.programs.contained import may_be_contained
 from ctxdispatch_contexts.programs.converting import converts
@@ -214,7 +214,7 @@ def prepare(
     snapshot(BEGIN, graph)
     open_cells(graph)
     snapshot("open cells", graph)
-    for _ in range(200):
+    for _ in steps(200):
         _infer(prepared, types, cells)
         changed = _round(prepared, has_rule) or (prepared.postponed and _round(prepared, has_rule, False))
         if not (changed or unroll(graph, prepared.chain) or _looks(prepared) or expect(graph)):

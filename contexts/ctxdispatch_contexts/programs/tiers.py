@@ -52,6 +52,10 @@ OF_KIND = Reason(
 )
 TRACED = Reason("it has a program for what one run did, where another does the same")
 OTHERWISE = Reason("the run did something else than those of which it has programs")
+TOO_LONG = Reason(
+    "making its program takes too long", "take it apart, or go through fewer things of different types",
+    lasts=True,
+)  # fmt: skip
 LEFT = Reason(
     "it reads what an earlier recorded run has left in an object", "compute it in each run, or pass it"
 )

@@ -1,0 +1,40 @@
+"""How long the making of a program may take where there is another way: the run is recorded, and traced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextvars import ContextVar
+from typing import TypeVar
+
+R = TypeVar("R")
+SECONDS = 10.0
+"""Of processor time."""
+
+_ends: ContextVar[float | None] = ContextVar("ends", default=None)
+
+
+class TooLong(Exception):
+    """The time is over."""
+
+
+def in_time(has_other_way: bool, make: Callable[..., R], *args: object) -> R | None:
+    """make(*args), what is made within included; None where it takes too long."""
+    if not has_other_way or _ends.get() is not None:
+        return make(*args)
+    token = _ends.set(time.thread_time() + SECONDS)
+    try:
+        return make(*args)
+    except TooLong:
+        return None
+    finally:
+        _ends.reset(token)
+
+
+def steps(most: int) -> Iterator[int]:
+    """Of making a program, so long as there is time."""
+    ends = _ends.get()
+    for step in range(most):
+        if ends is not None and time.thread_time() > ends:
+            raise TooLong
+        yield step
