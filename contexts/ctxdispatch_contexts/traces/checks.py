@@ -56,9 +56,12 @@ class Checks(Operands):
     def __init__(self, wrt: Set[str] | None) -> None:
         super().__init__(wrt)
         self.changed = Changes()
+        self.asked = 0
+        """So many calls were asked about."""
 
     def check_call(self, f: Any, args: Args, kwargs: Kwargs) -> None:
         """Of anything. Texts of numbers are for people, what `id` gives is for dicts of the run's own."""
+        self.asked += 1
         callee, bound = canonical(f)
         args = (*bound, *args)
         fact = fact_on(callee, args[0] if args else None) or (NO_ROW if id(callee) in WHOLE else None)
@@ -154,8 +157,9 @@ class Checks(Operands):
             self.changes(operand)
 
     def changes(self, owner: Any) -> None:
-        """Something that was there before is about to."""
-        if not self.changed.note(owner):
+        """Something that was there before is about to get other items."""
+        of_object = self.origins.paths.get(id(owner), "").endswith("__dict__")
+        if of_object or not self.changed.of_items(owner):
             raise self.unfit(f"a {type(owner).__name__} that was there before changes")
 
 

@@ -141,9 +141,14 @@ def passed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     return run.made(f(functools.partial(_passes, ctx, args[0]), *args[1:]))
 
 
+def _by_name(names: tuple[str, ...], args: Args, kwargs: Kwargs) -> list[Any]:
+    given = dict(zip(names, args)) | kwargs
+    return [given.get(name) for name in names]
+
+
 @RULES.of(itertools.compress)
 def compressed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    data, selectors = (*args, *kwargs.values())
+    data, selectors = _by_name(("data", "selectors"), args, kwargs)
     return run.made(f(data, map(functools.partial(_is_true, ctx), selectors)))
 
 
@@ -154,13 +159,9 @@ def starmapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(itertools.groupby)
 def grouped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    items, *keys = (*args, *kwargs.values())
-    wrap = functools.partial(_compared, run, ctx, keys[0] if keys else None)
+    items, key = _by_name(("iterable", "key"), args, kwargs)
+    wrap = functools.partial(_compared, run, ctx, key)
     return run.made(map(_with_item, f(items, wrap)))
-
-
-def _compared(run: Run, ctx: Any, key: Any, item: Any) -> Compared:
-    return Compared(run, ctx, item if key is None else key(item))
 
 
 def _with_item(found: tuple[Compared, Any]) -> tuple[Any, Any]:
@@ -169,10 +170,10 @@ def _with_item(found: tuple[Compared, Any]) -> tuple[Any, Any]:
 
 @RULES.of(itertools.accumulate)
 def accumulated(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    function = (*args, *kwargs.values())[1] if len(args) + len(kwargs) > 1 else None
-    if len(args) + len(kwargs) > 2 or "initial" in kwargs:
+    items, function, initial = _by_name(("iterable", "func", "initial"), args, kwargs)
+    if initial is not None:
         raise run.unfit("itertools.accumulate from a start")
-    return run.made(map(functools.partial(_total, run, function, []), args[0]))
+    return run.made(map(functools.partial(_total, run, function, []), items))
 
 
 def _total(run: Run, function: Any, totals: list[Any], item: Any) -> Any:
@@ -208,7 +209,11 @@ class Compared:
         return self._is(operator.lt, other)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is Compared and self._is(operator.eq, other)
+        if type(other) is not Compared:
+            return False
+        return self.item is other.item or self._is(operator.eq, other)  # as C asks
+
+    __hash__ = None  # type: ignore[assignment]
 
     def __gt__(self, other: Compared) -> bool:
         return self._is(operator.gt, other)
@@ -219,21 +224,20 @@ class Compared:
 
 @RULES.of(max, min)
 def chosen(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    given = [*args[0]] if len(args) == 1 else [*args]
-    if not given:
-        return f(given, **kwargs)
-    keys = [Compared(run, ctx, key) for key in _keys(given, kwargs)]
-    return given[f(range(len(given)), key=keys.__getitem__)]
+    """It takes an item, asks for its key, and compares, one after the other."""
+    wrap = functools.partial(_compared, run, ctx, kwargs.get("key"))
+    return f(*args, **(kwargs | {"key": wrap}))
 
 
-def _keys(given: list[Any], kwargs: Kwargs) -> list[Any]:
-    return [kwargs["key"](item) for item in given] if kwargs.get("key") else given
+def _compared(run: Run, ctx: Any, key: Any, item: Any) -> Compared:
+    return Compared(run, ctx, item if key is None else key(item))
 
 
 @RULES.of(sorted)
 def ordered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     given = [*args[0]]
-    keys, back = _keys(given, kwargs), bool(kwargs.get("reverse"))
+    key, back = kwargs.get("key"), bool(kwargs.get("reverse"))
+    keys = given if key is None else [key(item) for item in given]
     compare = operator.gt if back else operator.lt
     if all(map(is_number, keys)) and not any(type(key) is np.ndarray for key in keys):
         order = sorted(range(len(given)), key=keys.__getitem__, reverse=back)
@@ -253,9 +257,12 @@ def sorted_in_place(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> N
     given = [*args[0]]
     args[0].clear()  # as those see it that are called meanwhile
     try:
-        given = ordered(run, ctx, sorted, (given,), kwargs)
+        found = ordered(run, ctx, sorted, (given,), kwargs)
+    except Exception:
+        raise run.unfit("list.sort raised something") from None
     finally:
         args[0][:] = given
+    args[0][:] = found
 
 
 def _in_lists() -> Iterator[Any]:

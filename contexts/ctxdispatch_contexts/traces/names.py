@@ -128,6 +128,8 @@ def attribute(ctx: Any, /, *args: Any) -> Any:
     if run.closed or is_number(args[0]):
         return get(*args)
     owner, name, *default = args
+    if type(owner) is types.MethodType and name not in ("__self__", "__func__"):
+        return attribute(ctx, owner.__func__, name, *default)
     if type(name) is not str or id(name) in run.texts:
         raise run.unfit("the name of an attribute is a text of a number")
     _check_way(run, owner, name)
@@ -150,20 +152,22 @@ def _check_way(run: Run, owner: Any, name: str) -> None:
         raise run.unfit(f"a {cls.__name__} has a way of its own to attributes")
     if issubclass(cls, types.ModuleType) and "__getattr__" in vars(owner) and name not in vars(owner):
         raise run.unfit(f"a module that makes {name}")
-    if name == "__dict__" and type(lookup(cls, name)) not in _IN_C:
+    if name == "__dict__" and (issubclass(cls, type) or type(lookup(cls, name)) not in _IN_C):
         raise run.unfit(f"what a {cls.__name__} says that it holds")
     found = lookup(cls, name, MISSING)
     if type(found) is functools.cached_property and id(owner) not in run.inside:
         raise run.unfit(f"what an object that was there before keeps as {name}")
 
 
+_SCOPES = (types.ModuleType, types.FunctionType, functools.partial, staticmethod, classmethod)
+"""Of whose attributes each that is read is noted by itself."""
 _IN_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
 def _note(run: Run, owner: Any, name: str, out: Any) -> None:
     origins, cls = run.origins, type(owner)
-    scope = cls in (types.ModuleType, types.FunctionType)
-    if scope and not run.is_made(owner):
+    scope = cls in _SCOPES
+    if scope and not run.is_made(owner) and id(owner) not in run.inside:
         origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")
         return
     of_users = cls.__flags__ & HEAPTYPE and not issubclass(cls, type)
@@ -185,8 +189,8 @@ def _note(run: Run, owner: Any, name: str, out: Any) -> None:
 
 
 def _note_missing(run: Run, owner: Any, name: str) -> None:
-    scope = type(owner) in (types.ModuleType, types.FunctionType)
-    if scope and not run.is_made(owner):
+    scope = type(owner) in _SCOPES
+    if scope and not run.is_made(owner) and id(owner) not in run.inside:
         run.origins.missing(owner, name)
     else:
         [*_in_classes(run, owner, name)]
@@ -234,12 +238,20 @@ def set_attribute(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any
     owner, name = args[:2]
     if is_number(owner) or type(name) is not str or id(name) in run.texts:
         raise run.unfit("an attribute of an array, or one whose name is a text of a number")
-    if id(owner) not in run.inside and not run.is_made(owner):
-        run.changes(owner)
+    if run.is_made(owner):
+        return f(*args)
+    if type(lookup(type(owner), name)) is types.GetSetDescriptorType or name == "__del__":
+        raise run.unfit(f"{name} of a {type(owner).__name__} changes")
+    if id(owner) not in run.inside and (f is delattr or not run.changed.of_attribute(owner, name)):
+        raise run.unfit(f"an attribute of a {type(owner).__name__} that was there before changes")
     return f(*args)
 
 
 # -- patterns ------------------------------------------------------------------------------------------------
+
+
+_MATCHES_ITSELF = 1 << 22
+"""The flag of classes whose only positional sub-pattern is the object itself."""
 
 
 @ruled(matching.match_class)
@@ -251,11 +263,13 @@ def match_class(ctx: Any, /, subject: Any, cls: Any, n: int, names: tuple[str, .
     if not resolve(ctx, isinstance)(subject, cls):
         return None
     given = attribute(ctx, cls, "__match_args__", MISSING) if n else ()
-    if given is MISSING and n == 1 and is_number(subject):
-        return (subject,)
-    if given is MISSING or len(given) < n:
+    if given is MISSING and n == 1 and cls.__flags__ & _MATCHES_ITSELF:
+        given, found = (), [subject]
+    else:
+        found = []
+    if given is MISSING or len(given) + len(found) < n:
         raise run.unfit(f"a pattern of a {cls.__name__}")
-    found = [attribute(ctx, subject, name, MISSING) for name in (*given[:n], *names)]
+    found += [attribute(ctx, subject, name, MISSING) for name in (*given[:n], *names)]
     return None if any(each is MISSING for each in found) else run.made(tuple(found))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Set
 from typing import Any
 
@@ -81,6 +82,8 @@ class Operands:
             raise self.unfit("a number of which it is not known where it is from")
         if id(value) in self.texts:
             raise self.unfit("a text of a number")
+        if isinstance(value, enum.IntEnum):
+            return self.lines.constant(int(value))  # its methods are those of whole numbers
         if cls is slice:
             parts = ", ".join(map(self.expression, (value.start, value.stop, value.step)))
             return f"{self.lines.name(slice)}({parts})"
@@ -94,6 +97,16 @@ class Operands:
             entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
             return f"{{{entries}}}"
         raise self.unfit(f"a {cls.__name__} among what is computed with")
+
+    def index(self, value: Any) -> str:
+        """What stands in brackets."""
+        if type(value) is tuple and value:
+            return "".join(f"{self.index(item)}, " for item in value)
+        if type(value) is not slice:
+            return self.expression(value)
+        parts = (value.start, value.stop, value.step)
+        first, last, step = ("" if part is None else self.expression(part) for part in parts)
+        return f"{first}:{last}:{step}" if step else f"{first}:{last}"
 
     def check_result(self, value: Any, seen: set[int]) -> None:
         """Numbers and arrays, and containers that the run made, each in one place."""

@@ -138,6 +138,8 @@ def of_class(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if f is type and len(args) != 1:
         raise run.unfit("a class is made")
     for a in args:
+        if issubclass(type(a), Own):
+            raise run.unfit("what stands for something else")
         if is_number(a):
             run.of_its_class(a)
         elif "__class__" in vars(type(a)) or lookup(type(a), "__class__") is not _CLASS:
@@ -249,19 +251,20 @@ refuse(type.__getattribute__, object.__getattribute__)
 class Cache(Own):
     """A `functools.lru_cache` that the run makes, of what has no values among its arguments."""
 
-    def __init__(self, run: Run, ctx: Any, function: Any, typed: bool) -> None:
-        self.run, self.ctx, self.function, self.typed = run, ctx, function, typed
+    def __init__(self, run: Run, ctx: Any, function: Any, most: Any = 128, typed: Any = False) -> None:
+        self.run, self.ctx, self.function, self.most, self.typed = run, ctx, function, most, bool(typed)
         self.found: dict[Any, Any] = {}
 
     def __overdub__(self, ctx: Any, *args: Any, **kwargs: Any) -> Any:
         return self(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        given = (*args, *kwargs.values())
-        if not all(map(self.run.is_key, given)):
+        if not all(map(self.run.is_key, (*args, *kwargs.values()))):
             raise self.run.unfit("a cache by numbers")
-        key = (args, *kwargs.items(), *(map(type, given) if self.typed else ()))
+        key = _KEY(args, kwargs, self.typed)
         if key not in self.found:
+            if self.most is not None and len(self.found) >= self.most:
+                raise self.run.unfit("a cache that is full")
             self.found[key] = resolve(self.ctx, self.function)(*args, **kwargs)
         return self.found[key]
 
@@ -269,6 +272,9 @@ class Cache(Own):
         if name.startswith("cache"):
             raise self.run.unfit(f"{name} of a cache")
         raise AttributeError(name)
+
+
+_KEY: Any = functools._make_key  # type: ignore[attr-defined]
 
 
 @ruled(functools.update_wrapper)
@@ -280,7 +286,7 @@ def wraps(ctx: Any, /, wrapper: Any, *args: Any, **kwargs: Any) -> Any:
 
 @RULES.of(type(functools.lru_cache(len)))
 def cached(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(Cache(run, ctx, args[0], bool(args[2:] and args[2])))
+    return run.made(Cache(run, ctx, *args[:3]))
 
 
 operates(

@@ -52,6 +52,8 @@ _TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
 """Classes of what an operation may find of values that is no number."""
 
 
+_OF_ITEMS = {operator.getitem: 2, operator.setitem: 3}
+
 ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
 """Of numbers they ask which is less."""
 
@@ -65,10 +67,13 @@ class Run(Checks):
         self._left = MAX_OPERATIONS
 
     def end(self) -> None:
-        """Generators that were not gone through end with the run: what they do then is part of it."""
+        """Generators that were not gone through end with the run; plainly they may end before."""
         for generator in self.generators:
+            asked = self.asked
             with contextlib.suppress(BaseException):
                 generator.close()
+            if self.asked != asked:
+                self.why = self.why or "a generator that does something at its end"
         if not self.changed.end():
             self.why = self.why or "something that was there before has changed"
         self.changed = Changes()
@@ -263,15 +268,14 @@ class Run(Checks):
 
     def call(self, callee: Any, args: Args, kwargs: Kwargs) -> str:
         """The statement or expression."""
+        if callee in _OF_ITEMS and len(args) == _OF_ITEMS[callee]:
+            place = f"{self.expression(args[0])}[{self.index(args[1])}]"
+            return place if callee is operator.getitem else f"{place} = {self.expression(args[2])}"
         given = [self.expression(a) for a in args]
-        if callee is operator.setitem:
-            return f"{given[0]}[{given[1]}] = {given[2]}"
         if len(given) == 2 and callee in SYMBOLS:
             return f"{given[0]} {SYMBOLS[callee]} {given[1]}"
         if callee in INPLACE and type(args[0]) is np.ndarray:
             return f"{given[0]} {SYMBOLS[INPLACE[callee]]}= {given[1]}"
-        if callee is operator.getitem:
-            return f"{given[0]}[{given[1]}]"
         if callee is getattr and type(args[1]) is str:
             return f"{given[0]}.{args[1]}"
         named = [f"{name}={self.expression(value)}" for name, value in kwargs.items()]

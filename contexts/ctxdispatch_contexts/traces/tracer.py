@@ -10,6 +10,9 @@ anything.
 
 from __future__ import annotations
 
+import dis
+import functools
+import itertools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -63,6 +66,8 @@ class Tracing(Context):
     def transform(self, graph: Graph) -> Graph:
         if is_ours((graph.namespace or {}).get("__name__")):
             raise self.run.unfit("code of this package")
+        if graph.code is not None and _drops_anything(graph.code):
+            raise self.run.unfit("`except:` takes what ends a run that cannot be traced")
         if graph.code is not None:
             LITERALS.update((id(value), value) for value in numbers_in(graph.code))
         return super().transform(graph)
@@ -101,6 +106,13 @@ class Tracing(Context):
         if hasattr(cls, "__del__"):
             raise self.run.unfit(f"a {cls.__name__}, which does something when it ends")
         return lambda *args, **kwargs: self.run.made(new(*args, **kwargs))
+
+
+@functools.lru_cache
+def _drops_anything(code: types.CodeType) -> bool:
+    """It has a handler of whatever is raised."""
+    names = [instruction.opname for instruction in dis.get_instructions(code)]
+    return any(pair == ("PUSH_EXC_INFO", "POP_TOP") for pair in itertools.pairwise(names))
 
 
 def ruled(f: Any) -> Callable[[Any], Any]:
