@@ -245,7 +245,8 @@ def _array_of(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Typ
         return Any
     item = _item_of_rows(args[0]) if args else None
     if item is None:
-        return by_sampling_data(function, args, kwargs)
+        found = by_sampling_data(function, args, kwargs)
+        return found if isinstance(found, ArrayOf) else Any  # of no numbers it is one of floats
     one = by_sampling_data(function, (TupleOf((item,)), *args[1:]), kwargs)
     return ArrayOf(one.dtype, (None, *one.dims[1:])) if isinstance(one, ArrayOf) else Any
 

@@ -13,6 +13,7 @@ import numpy as np
 from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.dispatch.reach import HEAPTYPE
 from ctxdispatch.facts import (
+    AS_ARRAY,
     COMPARISONS,
     INPLACE,
     ITEMS,
@@ -271,6 +272,8 @@ class Run(Checks):
         if callee in _OF_ITEMS and len(args) == _OF_ITEMS[callee]:
             place = f"{self.expression(args[0])}[{self.index(args[1])}]"
             return place if callee is operator.getitem else f"{place} = {self.expression(args[2])}"
+        if callee in AS_ARRAY:
+            args = (*map(_as_tuples, args[:1]), *args[1:])  # of which the length is known
         given = [self.expression(a) for a in args]
         if len(given) == 2 and callee in SYMBOLS:
             return f"{given[0]} {SYMBOLS[callee]} {given[1]}"
@@ -333,3 +336,7 @@ def _is_inexact(value: Any) -> bool:
 
 def _has_array(out: Any) -> bool:
     return type(out) is np.ndarray or (is_sequence(out) and any(map(_has_array, out)))
+
+
+def _as_tuples(value: Any) -> Any:
+    return tuple(map(_as_tuples, value)) if type(value) in (list, tuple) else value
