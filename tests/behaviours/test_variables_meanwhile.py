@@ -600,3 +600,38 @@ def test_what_the_program_stores_is_read_anew(owner, number, mode):
     for _ in range(2):
         owner.value = None
         assert mode(f)(0.5) == pytest.approx(wanted)
+
+
+class Tripled:
+    def of(self, q):
+        return 3.0 * q
+
+
+SHARED = Power()
+
+
+def of_one_there(q):
+    SHARED.__class__ = Tripled
+    found = SHARED.of(q)
+    SHARED.__class__ = Power
+    return found + SHARED.of(q)
+
+
+def of_an_argument(q, instance=SHARED):
+    instance.__class__ = Tripled
+    found = instance.of(q)
+    instance.__class__ = Power
+    return found + instance.of(q)
+
+
+def of_one_made(q):
+    instance = Power()
+    found = instance.of(q)
+    setattr(instance, "__class__", Tripled)  # noqa: B010
+    return found + instance.of(q)
+
+
+@pytest.mark.parametrize("f", [of_one_there, of_an_argument, of_one_made])
+@ALL_MODES
+def test_an_object_of_another_class_has_other_methods(f, mode):
+    assert [mode(f)(3.0) for _ in range(3)] == [pytest.approx(9.0)] * 3

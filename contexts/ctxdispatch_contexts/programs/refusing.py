@@ -116,7 +116,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     if _is_ended_by_code(op):
         return Reason("objects with a `__del__` are made here, which runs when nobody has them", _NO_DEL)
     if _changes_code(op):
-        return Reason("a class, module or function is given other code here", "give it that beforehand")
+        return Reason("a class, module, function or object is given other code here", "give it that beforehand")
     if fn is builtins.type and len(op.args) > 1:
         # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
         return Reason("a class is made here", "make it outside the function")
@@ -206,11 +206,13 @@ def _entry_of(fn: Any) -> Any:
 
 
 def _changes_code(op: Op) -> bool:
-    """It gives a class or module another function or object, a function other code: the program is made of
-    those that were there before."""
+    """It gives a class or module another function or object, a function other code, an object another class:
+    the program is made of those that were there before."""
     if op.fn not in (setattr, delattr) or len(op.args) < 2:
         return False
     owner, name = T.cls_of(operand_type(op.args[0])), op.args[1]
+    if isinstance(name, Const) and name.value == "__class__":
+        return True
     if owner is FunctionType:
         return not isinstance(name, Const) or name.value in _OF_FUNCTIONS
     if owner is None or not issubclass(owner, (type, ModuleType)):
