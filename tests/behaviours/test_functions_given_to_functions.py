@@ -103,3 +103,11 @@ def test_what_a_function_captures_counts(call, function, around, at_once, monkey
             assert np.all(found | (np.asarray(expected) == 0.0)), found
         else:
             assert np.allclose(found, expected, rtol=1e-6), way
+
+
+@pytest.mark.parametrize("way", ["reverse", "forward"])
+def test_an_iterator_beside_a_function_is_gone_through(way):
+    def f(x):
+        return np.piecewise(x.flat, [np.array([True, False])], [np.sin, lambda v: v * v]).sum()
+
+    np.testing.assert_allclose(TAKEN[way](f, np.array([0.7, 1.3])), [np.cos(0.7), 2.6])

@@ -118,15 +118,6 @@ def a_function_that_is_pickled(x):
     return pickle.loads(pickle.dumps(functools.partial(operator.mul, x[0])))(2.0) * x[1]  # here
 
 
-@refused(
-    "numpy.piecewise may go through an iterator of an array (`flat`), and runs what is given beside it; give "
-    "it an array (`a.ravel()`)",
-    *BOTH,
-)
-def an_iterator_beside_a_function(x):
-    return np.piecewise(x.flat, [np.array([True, False])], [np.sin, lambda v: v * v]).sum()  # here
-
-
 def an_array_of_a_list(x):
     return np.array([*(v * x[0] for v in x)]).sum()
 

@@ -160,7 +160,7 @@ def test_operators(name):
     for _ in range(3):
         np.testing.assert_allclose(gradient(X), expected, 1e-5)
     np.testing.assert_allclose(jvp(f, (X,), (ALONG,))[1], expected @ ALONG, 1e-5)
-    assert explain(gradient)(X).regions[0].tier == "compiled whole"
+    assert explain(gradient)(X).regions[0].tier in ("compiled whole", "compiled as a trace")
 
 
 def test_a_truth_that_is_none():

@@ -116,7 +116,7 @@ def _refuses(op: Op, within: tuple[Any, ...]) -> Reason | None:
     if _is_ended_by_code(op):
         return Reason("objects with a `__del__` are made here, which runs when nobody has them", _NO_DEL)
     if _changes_code(op):
-        return Reason("a class, module, function or object is given other code here", "give it that beforehand")
+        return Reason("a class, module, function or object gets other code here", "give it that beforehand")
     if fn is builtins.type and len(op.args) > 1:
         # the class holds what it was given, and runs `__set_name__` and `__init_subclass__`
         return Reason("a class is made here", "make it outside the function")

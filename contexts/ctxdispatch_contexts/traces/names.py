@@ -23,6 +23,11 @@ from ctxdispatch_contexts.traces.tracer import ruled
 # -- names ---------------------------------------------------------------------------------------------------
 
 
+def _scope(namespace: dict[str, Any]) -> dict[str, Any]:
+    scope = namespace.get("__builtins__", builtins)
+    return scope if type(scope) is dict else vars(scope)
+
+
 @RULES.of(primitives.load_global)
 def load_global(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     namespace, name = args
@@ -30,8 +35,7 @@ def load_global(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     if name in namespace:
         run.origins.found(namespace[name], f"{where}[{name!r}]")
         return namespace[name]
-    scope = namespace.get("__builtins__", builtins)
-    scope = scope if type(scope) is dict else vars(scope)
+    scope = _scope(namespace)
     if name not in scope:
         raise run.unfit(f"there is no {name}")
     run.origins.tests.append(f"{name!r} not in {where}")
@@ -53,9 +57,11 @@ def cell_get(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
 
 @RULES.of(primitives.import_name)
 def import_name(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    _, name, _, level = args
-    if level or name not in sys.modules:
+    namespace, name, _, level = args
+    imports = _scope(namespace).get("__import__")
+    if level or name not in sys.modules or type(imports) is not types.BuiltinFunctionType:
         raise run.unfit(f"the module {name} is imported")
+    run.origins.found(imports, f"{run.lines.name(_scope(namespace))}['__import__']")
     modules = run.lines.name(sys.modules)
     for each in (name, name.partition(".")[0]):
         run.origins.tests.append(f"{modules}[{each!r}] is {run.lines.name(sys.modules[each])}")
