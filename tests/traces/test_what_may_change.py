@@ -5,6 +5,7 @@ import builtins
 import collections
 import enum
 import functools
+import itertools
 import math
 import sys
 import textwrap
@@ -341,6 +342,109 @@ PROGRAMS = {
         M.K = 5
         calls(f, 2.0)
         """,
+    "a count in a namespace": """
+        S = types.SimpleNamespace(n=0)
+        def f(x): S.n = 1 - S.n; return x*(S.n + 1)
+        plain, S.n = f(2.0), 0
+        assert [value_and_grad(f)(2.0)[0] for _ in range(4)] == [4.0, 2.0, 4.0, 2.0]
+        """,
+    "an object that notes what it is given": """
+        class O:
+            def __setattr__(s, n, v): object.__setattr__(s, n, v*2)
+        o = O(); o.a = 1
+        def f(x): o.a = o.a + 1; return x*o.a
+        assert [value_and_grad(f)(2.0)[0] for _ in range(2)] == [12.0, 28.0]
+        """,
+    "an attribute of a method": """
+        class C:
+            def m(self, x): return x*self.m.n
+        C.m.n = 3; o = C()
+        def f(x): return o.m(x)
+        calls(f, 3.0)
+        C.m.n = 5
+        calls(f, 3.0)
+        """,
+    "an attribute of a partial": """
+        p = functools.partial(pow); p.n = 3
+        def f(x): return x*p.n
+        calls(f, 3.0)
+        p.n = 5
+        calls(f, 3.0)
+        """,
+    "what a class holds, as a dict": """
+        class C: L = [1, 2]
+        def f(x): return x*vars(C)["L"][0]
+        calls(f, 3.0)
+        C.L[0] = 9
+        calls(f, 3.0)
+        """,
+    "the order of items and keys": """
+        def f(x):
+            b = np.zeros(1)
+            def g():
+                for i in (3, 1, 2): b[0] = x*i; yield i
+            return min(g(), key=lambda v: b[0])*x
+        calls(f, 2.5)
+        """,
+    "groups of what is not equal to itself": """
+        def f(x):
+            n = x*math.inf*0
+            return x*len(list(itertools.groupby([n, n, n])))
+        calls(f, 2.0)
+        """,
+    "names of arguments": """
+        def f(x): return sum(itertools.compress(selectors=[1, 0, 1], data=[x, 2*x, 3*x]))
+        calls(f, 2.0)
+        """,
+    "a cache that holds nothing": """
+        def f(x):
+            c = [0]
+            @functools.lru_cache(maxsize=0)
+            def g(n): c[0] += 1; return n
+            g(1); g(1); g(1)
+            return x*c[0]
+        calls(f, 2.0)
+        """,
+    "a generator that is dropped": """
+        def f(x):
+            out = []
+            def gen():
+                try:
+                    for i in range(3): yield x*i
+                finally: out.append(x)
+            for i in gen(): break
+            return sum(out) + len(out)*x*x
+        calls(f, 2.0)
+        """,
+    "a sort that raises": """
+        class P:
+            def __init__(s, v): s.v = v
+            def __lt__(s, o):
+                if s.v == 1 or o.v == 1: raise ValueError
+                return s.v < o.v
+        def f(x):
+            l = [P(9), P(5), P(7), P(1), P(3)]
+            try: l.sort()
+            except ValueError: pass
+            return sum(x**i*p.v for i, p in enumerate(l))
+        calls(f, 2.0)
+        """,
+    "whatever is raised is dropped": """
+        def f(x):
+            while True:
+                try: y = float(str(2.0)); break
+                except: pass
+            return y*x
+        calls(f, 2.0)
+        """,
+    "a pattern of a class that takes none": """
+        def f(x):
+            try:
+                match np.float32(x):
+                    case np.float32(v): return x*2
+            except TypeError: return x*3
+        calls(f, 2.0)
+        """,
 }
 
 EFFECTS = {
@@ -424,6 +528,7 @@ class Shown:
         self.namespace = {
             "math": math, "np": np, "types": types, "enum": enum, "functools": functools, "sys": sys,
             "builtins": builtins, "collections": collections, "NamedTuple": typing.NamedTuple,
+            "itertools": itertools, "value_and_grad": value_and_grad,
             "calls": self.calls, "done": self.done, "__name__": __name__,
         }  # fmt: skip
         self.count = 0
