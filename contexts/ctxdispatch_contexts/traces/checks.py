@@ -10,24 +10,23 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.dispatch.context import Args, Kwargs
 from ctxdispatch.dispatch.reach import HEAPTYPE, lookup
 from ctxdispatch.facts import BINARY, COMPARISONS, INPLACE, OF_FRAME, SIGNS, Fact, canonical, fact_on
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.registry import Registry
+from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.traces.changes import Changes
 from ctxdispatch_contexts.traces.kinds import (
-    MAPPINGS,
     NUMBER,
     fixed,
     has_code,
     is_container,
     is_iterator,
     is_plain,
+    within,
 )
 from ctxdispatch_contexts.traces.operands import Operands
-
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 
 _IN_C = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType, type, np.ufunc)
 _DISPLAYS = (primitives.build_map, primitives.build_tuple, primitives.build_list)
@@ -37,12 +36,6 @@ RULES: Registry[Callable[..., Any]] = Registry()
 """rule(run, ctx, f, args, kwargs): what is done at calls of these."""
 REFUSED: set[int] = set()
 """Callables whose calls cannot be in a trace, by id: they show what a trace does not know of."""
-
-
-def refuse(*callables: Any) -> None:
-    REFUSED.update(map(id, callables))
-
-
 SEES_METHODS: set[Callable[..., Any]] = set()
 """Rules that see to it that methods of the items that they work on run under the context."""
 OF_TEXTS: set[Callable[..., Any]] = set()
@@ -50,6 +43,20 @@ OF_TEXTS: set[Callable[..., Any]] = set()
 WHOLE: set[int] = set()
 """Functions with Python code that are called as they are, by id."""
 NO_ROW = Fact()
+
+
+def refuse(*callables: Any) -> None:
+    """Calls of these make a run unfit."""
+    REFUSED.update(map(id, callables))
+
+
+def rule_of(callee: Any) -> Callable[..., Any] | None:
+    return RULES.get(callee) if hashable(callee) else None
+
+
+def row_of(callee: Any, first: Any) -> Fact | None:
+    """What a trace may take for granted of a call with this first operand."""
+    return fact_on(callee, first) or (NO_ROW if id(callee) in WHOLE else None)
 
 
 class Checks(Operands):
@@ -64,8 +71,7 @@ class Checks(Operands):
         self.asked += 1
         callee, bound = canonical(f)
         args = (*bound, *args)
-        fact = fact_on(callee, args[0] if args else None) or (NO_ROW if id(callee) in WHOLE else None)
-        rule = RULES.get(callee) if type(callee).__hash__ is not None else None
+        fact, rule = row_of(callee, args[0] if args else None), rule_of(callee)
         if id(callee) in REFUSED:
             raise self.unfit(f"{callee.__name__}")
         if fact is None:
@@ -86,7 +92,7 @@ class Checks(Operands):
 
     def _has_text(self, value: Any) -> bool:
         if is_container(value) or type(value) in (set, frozenset):
-            return any(map(self._has_text, (*value, *value.values()) if type(value) in MAPPINGS else value))
+            return any(map(self._has_text, within(value)))
         return id(value) in self.texts
 
     def check_looked_at(self, callee: Any, args: Args, kwargs: Kwargs) -> None:
@@ -115,7 +121,7 @@ class Checks(Operands):
 
     def _check_methods_of(self, callee: Any, fact: Fact, operands: Args, names: Sequence[str]) -> None:
         numeric = callee in _ARITHMETIC or type(callee) is np.ufunc or id(callee) in WHOLE
-        if numeric and any(map(_is_numpys, operands)) and not all(map(is_plain, operands)):
+        if numeric and any(map(_is_computed_with, operands)) and not all(map(is_plain, operands)):
             raise self.unfit(f"{callee!r} of numbers and an object")
         by_item = callee is operator.setitem and not any(type(each) is slice for each in operands[1:2])
         for operand in fact.looks.of(operands[:2] if by_item else operands, names):
@@ -135,7 +141,7 @@ class Checks(Operands):
         if is_container(operand) or type(operand) in (set, frozenset):
             if not depth:
                 raise self.unfit("what lies deep within what is looked at")
-            for item in (*operand, *operand.values()) if type(operand) in MAPPINGS else operand:
+            for item in within(operand):
                 self._check_methods_within(fact, item, depth - 1)
 
     def check_gone_through(self, operand: Any) -> None:
@@ -168,5 +174,5 @@ def has_method(cls: type, names: Set[str]) -> bool:
     return bool(cls.__flags__ & HEAPTYPE) and any(type(lookup(cls, n)) is types.FunctionType for n in names)
 
 
-def _is_numpys(value: Any) -> bool:
+def _is_computed_with(value: Any) -> bool:
     return type(value) in NUMBER or isinstance(value, (np.ndarray, np.generic))

@@ -117,14 +117,14 @@ for _f in (*_go_through(), list.extend, collections.deque.extend):
     goes_through(_f)
 
 
-@RULES.of(map)
+@RULES.of(map, itertools.starmap)
 def mapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(map(*args))
+    return run.made(f(*args))
 
 
-@RULES.of(filter)
+@RULES.of(filter, itertools.takewhile, itertools.dropwhile, itertools.filterfalse)
 def filtered(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(filter(functools.partial(_passes, ctx, args[0]), *args[1:]))
+    return run.made(f(functools.partial(_passes, ctx, args[0]), *args[1:]))
 
 
 def _passes(ctx: Any, function: Any, item: Any) -> Any:
@@ -136,11 +136,6 @@ def _is_true(ctx: Any, item: Any) -> Any:
     return resolve(ctx, bool)(item)
 
 
-@RULES.of(itertools.takewhile, itertools.dropwhile, itertools.filterfalse)
-def passed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(f(functools.partial(_passes, ctx, args[0]), *args[1:]))
-
-
 def _by_name(names: tuple[str, ...], args: Args, kwargs: Kwargs) -> list[Any]:
     given = dict(zip(names, args)) | kwargs
     return [given.get(name) for name in names]
@@ -150,11 +145,6 @@ def _by_name(names: tuple[str, ...], args: Args, kwargs: Kwargs) -> list[Any]:
 def compressed(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     data, selectors = _by_name(("data", "selectors"), args, kwargs)
     return run.made(f(data, map(functools.partial(_is_true, ctx), selectors)))
-
-
-@RULES.of(itertools.starmap)
-def starmapped(run: Run, ctx: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
-    return run.made(f(*args))
 
 
 @RULES.of(itertools.groupby)

@@ -7,7 +7,7 @@ import enum
 import functools
 import re
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -58,10 +58,9 @@ def fixed(value: Any) -> bool:
 def is_plain(value: Any) -> bool:
     """A number, an array, what is fixed, or a container of such: C code finds no method in Python."""
     if is_container(value) or type(value) in (set, frozenset):
-        parts = (*value, *value.values()) if type(value) in MAPPINGS else value
-        return all(map(is_plain, parts))
+        return all(map(is_plain, within(value)))
     if type(value) is slice:
-        return all(part is None or is_number(part) for part in (value.start, value.stop, value.step))
+        return all(part is None or is_number(part) for part in ends_of(value))
     return is_number(value) or (fixed(value) and not isinstance(value, enum.Enum)) or is_iterator(value)
 
 
@@ -78,6 +77,21 @@ def is_container(value: Any) -> bool:
     return is_sequence(value) or type(value) in MAPPINGS
 
 
+def within(value: Any) -> Iterable[Any]:
+    """Keys and items of a container."""
+    return (*value, *value.values()) if type(value) in MAPPINGS else value
+
+
+def items_of(value: Any) -> Iterable[Any]:
+    """Those of a container, without the keys."""
+    return value.values() if type(value) in MAPPINGS else value
+
+
+def ends_of(value: Any) -> tuple[Any, Any, Any]:
+    """Of a slice or range."""
+    return value.start, value.stop, value.step
+
+
 def is_iterator(value: Any) -> bool:
     return hasattr(type(value), "__next__")
 
@@ -89,7 +103,7 @@ _IN_C = (types.BuiltinFunctionType, *_SLOTS, np.ufunc, type(np.sum))
 def has_code(value: Any) -> bool:
     """Whoever calls it, or what is in it, may run Python code."""
     if is_container(value):
-        return any(map(has_code, value.values() if type(value) in MAPPINGS else value))
+        return any(map(has_code, items_of(value)))
     if issubclass(type(value), type):
         return bool(value.__flags__ & HEAPTYPE)
     return callable(value) and type(value) not in _IN_C
@@ -133,7 +147,7 @@ def parts_of(value: Any) -> tuple[Any, ...] | None:
         return value.fget, value.fset, value.fdel
     if cls is functools.partial:
         return value.func, value.args, value.keywords
-    return (value.start, value.stop, value.step) if cls is slice else None
+    return ends_of(value) if cls is slice else None
 
 
 def fields_of(value: Any) -> dict[str, Any] | None:

@@ -170,10 +170,13 @@ _SCOPES = (types.ModuleType, types.FunctionType, functools.partial, staticmethod
 _IN_C = (types.GetSetDescriptorType, types.MemberDescriptorType)
 
 
+def _is_scope(run: Run, owner: Any) -> bool:
+    return type(owner) in _SCOPES and not run.is_made(owner) and id(owner) not in run.inside
+
+
 def _note(run: Run, owner: Any, name: str, out: Any) -> None:
     origins, cls = run.origins, type(owner)
-    scope = cls in _SCOPES
-    if scope and not run.is_made(owner) and id(owner) not in run.inside:
+    if _is_scope(run, owner):
         origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")
         return
     of_users = cls.__flags__ & HEAPTYPE and not issubclass(cls, type)
@@ -195,8 +198,7 @@ def _note(run: Run, owner: Any, name: str, out: Any) -> None:
 
 
 def _note_missing(run: Run, owner: Any, name: str) -> None:
-    scope = type(owner) in _SCOPES
-    if scope and not run.is_made(owner) and id(owner) not in run.inside:
+    if _is_scope(run, owner):
         run.origins.missing(owner, name)
     else:
         [*_in_classes(run, owner, name)]
@@ -268,14 +270,11 @@ def match_class(ctx: Any, /, subject: Any, cls: Any, n: int, names: tuple[str, .
         return matching.match_class(subject, cls, n, names)
     if not resolve(ctx, isinstance)(subject, cls):
         return None
-    given = attribute(ctx, cls, "__match_args__", MISSING) if n else ()
-    if given is MISSING and n == 1 and cls.__flags__ & _MATCHES_ITSELF:
-        given, found = (), [subject]
-    else:
-        found = []
-    if given is MISSING or len(given) + len(found) < n:
+    given = attribute(ctx, cls, "__match_args__", ()) if n else ()
+    itself = [subject] if n == 1 and not given and cls.__flags__ & _MATCHES_ITSELF else []
+    if len(given) + len(itself) < n:
         raise run.unfit(f"a pattern of a {cls.__name__}")
-    found += [attribute(ctx, subject, name, MISSING) for name in (*given[:n], *names)]
+    found = itself + [attribute(ctx, subject, name, MISSING) for name in (*given[:n], *names)]
     return None if any(each is MISSING for each in found) else run.made(tuple(found))
 
 

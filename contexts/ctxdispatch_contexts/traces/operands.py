@@ -8,7 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch_contexts.traces.kinds import MAPPINGS, NUMBER, VIEWS, fixed, is_leaf, is_sequence
+from ctxdispatch_contexts.traces.kinds import (
+    MAPPINGS,
+    NUMBER,
+    VIEWS,
+    ends_of,
+    fixed,
+    is_leaf,
+    is_sequence,
+    items_of,
+    within,
+)
 from ctxdispatch_contexts.traces.lines import Lines, Unfit
 from ctxdispatch_contexts.traces.origins import Origins
 
@@ -55,9 +65,9 @@ class Operands:
         if is_sequence(value) or cls in (set, frozenset, *VIEWS):
             return depth == 0 or any(self.holds_values(item, depth - 1) for item in value)
         if cls in MAPPINGS:
-            return depth == 0 or any(self.holds_values(item, depth - 1) for item in (*value.values(), *value))
+            return depth == 0 or any(self.holds_values(item, depth - 1) for item in within(value))
         if cls is slice:
-            return any(map(self.holds_values, (value.start, value.stop, value.step)))
+            return any(map(self.holds_values, ends_of(value)))
         return not fixed(value)  # an iterator or object may hold whatever there is
 
     def is_key(self, value: Any) -> bool:
@@ -85,7 +95,7 @@ class Operands:
         if isinstance(value, enum.IntEnum):
             return self.lines.constant(int(value))  # its methods are those of whole numbers
         if cls is slice:
-            parts = ", ".join(map(self.expression, (value.start, value.stop, value.step)))
+            parts = ", ".join(map(self.expression, ends_of(value)))
             return f"{self.lines.name(slice)}({parts})"
         known = fixed(value) and self.origins.is_there(value)
         if is_leaf(value) or known or (cls is frozenset and not self.holds_values(value)):
@@ -104,8 +114,7 @@ class Operands:
             return "".join(f"{self.index(item)}, " for item in value)
         if type(value) is not slice:
             return self.expression(value)
-        parts = (value.start, value.stop, value.step)
-        first, last, step = ("" if part is None else self.expression(part) for part in parts)
+        first, last, step = ("" if part is None else self.expression(part) for part in ends_of(value))
         return f"{first}:{last}:{step}" if step else f"{first}:{last}"
 
     def check_result(self, value: Any, seen: set[int]) -> None:
@@ -120,5 +129,5 @@ class Operands:
         if id(value) in seen and value != ():
             raise self.unfit("the same container twice among the results")
         seen.add(id(value))
-        for item in value.values() if cls is dict else value:
+        for item in items_of(value):
             self.check_result(item, seen)

@@ -28,6 +28,7 @@ from ctxdispatch_contexts.traces.kinds import (
     MAPPINGS,
     NUMBER,
     copy_with,
+    ends_of,
     entries_with,
     fields_of,
     fixed,
@@ -63,7 +64,7 @@ def same_keys(held: Any, keys: Any) -> bool:
 
 def same_ends(given: Any, parts: Any) -> bool:
     """Of a range or slice."""
-    found = (given.start, given.stop, given.step)
+    found = ends_of(given)
     return found == parts and all(map(is_, map(type, found), map(type, parts)))
 
 
@@ -75,10 +76,6 @@ def calm() -> bool:
 
 def same_parts(functions: Any, code: Any, defaults: Any) -> bool:
     return all(map(is_, map(_CODE, functions), code)) and all(map(is_, map(_DEFAULTS, functions), defaults))
-
-
-def _ends(value: Any) -> tuple[Any, Any, Any]:
-    return (value.start, value.stop, value.step)
 
 
 def _may_run(value: Any) -> bool:
@@ -238,7 +235,7 @@ class Origins:
         if type(value) in _EQUAL or isinstance(value, np.generic):
             return f"type({path}) is {cls} and {path} == {same}"
         if type(value) in (range, slice):
-            return f"type({path}) is {cls} and same_ends({path}, {self.lines.name(_ends(value))})"
+            return f"type({path}) is {cls} and same_ends({path}, {self.lines.name(ends_of(value))})"
         return f"{path} is {same}"
 
     def _is_wrt(self, path: str) -> bool:

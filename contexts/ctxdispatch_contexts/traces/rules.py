@@ -40,6 +40,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_iterator,
     is_number,
     is_plain,
+    within,
 )
 from ctxdispatch_contexts.traces.run import Run
 from ctxdispatch_contexts.traces.tracer import Own, operates, ruled
@@ -229,13 +230,13 @@ SEES_METHODS.update({truth, copied})
 
 def _is_data(value: Any) -> bool:
     if is_container(value):
-        return all(map(_is_data, (*value, *value.values()) if type(value) is dict else value))
+        return all(map(_is_data, within(value)))
     return is_number(value) or type(value) in (str, bytes, type(None)) or value in (str, repr, ascii)
 
 
 def _is_numpys(value: Any) -> bool:
     if is_container(value):
-        return any(map(_is_numpys, value))
+        return any(map(_is_numpys, within(value)))
     return isinstance(value, (np.generic, np.ndarray))
 
 

@@ -20,18 +20,17 @@ from ctxdispatch.facts import (
     SYMBOLS,
     Fact,
     canonical,
-    fact_on,
 )
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.traces.changes import Changes
 from ctxdispatch_contexts.traces.checks import (
-    NO_ROW,
-    RULES,
     SEES_METHODS,
     WHOLE,
     Args,
     Checks,
     Kwargs,
+    row_of,
+    rule_of,
 )
 from ctxdispatch_contexts.traces.kinds import (
     INTEGER,
@@ -43,6 +42,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_iterator,
     is_number,
     is_sequence,
+    items_of,
 )
 from ctxdispatch_contexts.traces.lines import Unfit
 
@@ -93,7 +93,7 @@ class Run(Checks):
         try:
             if type(callee) is operator.attrgetter and len(args) == 1:
                 return self._attributes(ctx, callee, args[0])
-            rule = RULES.get(callee) if type(callee).__hash__ is not None else None
+            rule = rule_of(callee)
             if rule is None:
                 return self.done(callee, args, kwargs)
             if rule not in SEES_METHODS:
@@ -163,7 +163,7 @@ class Run(Checks):
 
     def _fact(self, callee: Any, first: Any) -> Fact | None:
         """None for classes in Python whose objects are made without code."""
-        fact = fact_on(callee, first) or (NO_ROW if id(callee) in WHOLE else None)
+        fact = row_of(callee, first)
         if fact is None:
             bare = issubclass(type(callee), type) and callee.__flags__ & HEAPTYPE
             if not bare or callee.__new__ is not object.__new__ or callee.__init__ is not object.__init__:
@@ -201,7 +201,7 @@ class Run(Checks):
             self.origins.constants.add(id(out))
             self.alive.append(out)
         elif is_container(out):
-            for item in out.values() if type(out) in MAPPINGS else out:
+            for item in items_of(out):
                 self.constant(item)
         return self.moved(out)
 
@@ -247,7 +247,7 @@ class Run(Checks):
 
     def _was_given(self, value: Any) -> bool:
         if is_container(value):
-            return any(map(self._was_given, value.values() if type(value) in MAPPINGS else value))
+            return any(map(self._was_given, items_of(value)))
         return id(value) in self.origins.given
 
     def _parts(self, out: Any) -> tuple[bool, bool, bool]:
@@ -257,7 +257,7 @@ class Run(Checks):
             known = id(out) in self.values or self.origins.is_constant(out)
             return not known, known, False
         if is_container(out):
-            found = [self._parts(item) for item in (out.values() if type(out) in MAPPINGS else out)]
+            found = [self._parts(item) for item in items_of(out)]
             return any(f for f, _, _ in found), any(k for _, k, _ in found), any(t for *_, t in found)
         return False, False, type(out) in _TOLD
 

@@ -30,14 +30,11 @@ from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.arguments import Default
-from ctxdispatch_contexts.traces.checks import WHOLE
+from ctxdispatch_contexts.traces.checks import WHOLE, Args, Kwargs
 from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
 from ctxdispatch_contexts.traces.lines import Unfit
 from ctxdispatch_contexts.traces.origins import calm
 from ctxdispatch_contexts.traces.run import Run
-
-Args = tuple[Any, ...]
-Kwargs = dict[str, Any]
 
 
 class Trace(NamedTuple):
