@@ -31,6 +31,7 @@ from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.expected import Unexpected
 from ctxdispatch.passes.held import names_in
+from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE, carries
 from ctxdispatch_contexts.programs.aliases import GLOBAL, Objects
@@ -264,7 +265,7 @@ class Owners:
     def _runs(self, op: Op) -> bool:
         """True where it runs code as it is: what that reads is asked for, and so what it gives."""
         ours = is_ours(getattr(op.fn, "__module__", None)) and fact_of(op.fn) is None
-        if not (ours or runs_python(op) or self.objects.runs_method(op)):
+        if isinstance(op.fn, PureFunction) or not (ours or runs_python(op) or self.objects.runs_method(op)):
             return False
         sites = self.objects.of(op.callee)
         method = op.fn is None and bool(sites) and sites <= {*self.own}

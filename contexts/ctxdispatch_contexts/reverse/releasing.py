@@ -7,6 +7,7 @@ released    for the caller, who may change what it gets: no array among it is on
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
 
@@ -51,6 +52,50 @@ def released(bar: Any, primal: Any) -> Any:
     return _argument(bar, primal, Handed())
 
 
+# What `released` is made of, where the sweep shows the entries (`delivering.py`).
+
+
+@says(stores="0", raises=False)
+def enter(taken: Handed, primal: Any) -> None:
+    """Before its parts."""
+    taken.entered(primal)
+
+
+@says(known=False, raises=False)
+def part(taken: Handed, bar: Any, primal: Any) -> Any:
+    """The cotangent of an entry."""
+    return _entry(bar, primal, taken, False)
+
+
+@says(known=False, raises=False)
+def field(primal: Any, name: str) -> Any:
+    return getattr(primal, name, None)
+
+
+@says(stores="0", known=False, raises=False)
+def gathered(taken: Handed, primal: Any, keys: tuple[Any, ...], *parts: Any) -> Any:
+    """The cotangent of a container, whose entries of these keys have these, and no other has been read."""
+    made = dict(zip(keys, parts, strict=True))
+    if isinstance(primal, dict):
+        whole = {key: made[key] if key in made else taken.of(part) for key, part in primal.items()}
+    elif isinstance(primal, (list, tuple)):
+        whole = [made[i] if i in made else taken.of(part) for i, part in enumerate(primal)]
+        whole = rebuild(primal, whole)
+    else:
+        whole = _namespace(primal, made, taken)
+    taken.left(primal)
+    return whole
+
+
+def _namespace(primal: Any, made: dict[str, Any], taken: Handed) -> Any:
+    own = fields(primal)
+    found = {name: made[name] if name in made else taken.of(part) for name, part in own.items()}
+    found.update(
+        (name, bar) for name, bar in made.items() if name not in own and not hasattr(class_of(primal), name)
+    )
+    return in_namespace(layout(class_of(primal)), found)
+
+
 @says(known=False, raises=False)
 def own(bar: Any) -> Any:
     """An array for the caller. Lowered by `tidy`: to the array itself, where nothing else refers to it."""
@@ -75,10 +120,13 @@ def _argument(bar: Any, primal: Any, taken: Taken) -> Any:
 
 def _entry(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
     """The same for an entry of a container."""
-    if type(bar) is np.ndarray and type(primal) is np.ndarray:
+    cls = type(primal)
+    if cls is np.ndarray and type(bar) is np.ndarray:
         return _array(bar, primal, taken, owned)
     if bar is None:
         return None if taken is None else taken.of(primal)
+    if cls is list or cls is tuple:
+        return _parts(bar, primal, taken)
     if isinstance(primal, (int, str, bytes, np.integer, np.bool_)):
         return None
     if isinstance(primal, (float, complex, np.inexact, np.ndarray)):
@@ -92,44 +140,44 @@ def _entry(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
 
 def _parts(bar: Any, primal: Any, taken: Taken) -> Any:
     """Of a container or object, in which the primal itself is not gone through again."""
-    by = _container if isinstance(primal, (tuple, list, dict)) else _object
-    if taken is None:
-        return by(bar, primal, taken)
-    taken.entered(primal)
-    made = by(bar, primal, taken)
-    taken.left(primal)
+    if taken is not None:
+        taken.entered(primal)
+    if isinstance(primal, (tuple, list)):
+        made = _sequence(bar, primal, taken)
+    else:
+        made = (_mapping if isinstance(primal, dict) else _object)(bar, primal, taken)
+    if taken is not None:
+        taken.left(primal)
     return made
 
 
-def _entries(bar: Any) -> list[tuple[Any, Any, bool]]:
-    """(key, cotangent, whether nothing else refers to it)"""
+def _opened(bar: Any) -> tuple[dict[Any, Any], Collection[Any]]:
+    """Cotangents by key, and the keys of those that nothing else refers to."""
     if type(bar) is Partial:
-        return [(k, b, k in bar.owned) for k, b in bar.entries.items()]
-    return [(k, b, False) for k, b in entries_of(bar)]
+        return bar.entries, bar.owned
+    return dict(enumerate(bar) if type(bar) is list else entries_of(bar)), ()
 
 
-def _container(bar: Any, primal: Any, taken: Taken) -> Any:
-    entries, made = {k: (b, mine) for k, b, mine in _entries(bar)}, {}
-    if isinstance(primal, dict):
-        for key, part in primal.items() if taken else [(k, p) for k, p in primal.items() if k in entries]:
-            cotangent, mine = entries.get(key, _NOTHING)
-            made[key] = _entry(cotangent, part, taken, mine)
+def _mapping(bar: Any, primal: dict[Any, Any], taken: Taken) -> dict[Any, Any]:
+    entries, owned = _opened(bar)
+    parts = primal.items() if taken else [(k, p) for k, p in primal.items() if k in entries]
+    return {key: _entry(entries.get(key), part, taken, key in owned) for key, part in parts}
+
+
+def _sequence(bar: Any, primal: Any, taken: Taken) -> Any:
+    entries, owned = _opened(bar)
+    if hasattr(type(primal), "_fields"):
+        entries, owned = by_index(entries, primal), by_index(dict.fromkeys(owned), primal)
+    made = taken.alike(primal) if taken is not None and len(entries) < len(primal) else None
+    if made is None:
+        made = [_entry(entries.get(i), part, taken, i in owned) for i, part in enumerate(primal)]
+    else:  # long ones, of which little was read
+        for i in entries:
+            if i < len(primal):
+                made[i] = _entry(entries[i], primal[i], taken, i in owned)
+    if type(primal) is list:
         return made
-    return rebuild(primal, _items(by_index(entries, primal), primal, taken))
-
-
-_NOTHING = (None, False)
-
-
-def _items(entries: dict[Any, Any], primal: Any, taken: Taken) -> list[Any]:
-    few = taken is not None and len(entries) < len(primal)
-    made = taken.alike(primal) if few else None  # type: ignore[union-attr]
-    at = range(len(primal)) if made is None else [i for i in entries if i < len(primal)]
-    made = [None] * len(primal) if made is None else made
-    for i in at:
-        cotangent, mine = entries.get(i, _NOTHING)
-        made[i] = _entry(cotangent, primal[i], taken, mine)
-    return made
+    return tuple(made) if type(primal) is tuple else rebuild(primal, made)
 
 
 def _object(bar: Any, primal: Any, taken: Taken) -> Any:
@@ -137,8 +185,7 @@ def _object(bar: Any, primal: Any, taken: Taken) -> Any:
     no part of it."""
     if not isinstance(bar, (Partial, SimpleNamespace)):
         return _apart(whole(bar, primal), taken)
-    partial = type(bar) is Partial
-    entries, owned = (bar.entries, bar.owned) if partial else (vars(bar), ())
+    entries, owned = _opened(bar)
     made, own = {}, fields(primal) if taken is not None else {}
     for name, part in own.items():
         made[name] = _entry(entries.get(name), part, taken, name in owned)
@@ -151,26 +198,31 @@ def _object(bar: Any, primal: Any, taken: Taken) -> Any:
 def _partial(bar: Any, primal: Partial, taken: Taken) -> Partial:
     """Entry by entry, under the same keys."""
     made = Partial()
-    for key, cotangent, mine in _entries(bar):
-        made.entries[key] = _entry(cotangent, primal.entries.get(key), taken, mine)
+    for key, cotangent in _opened(bar)[0].items():
+        made.entries[key] = _entry(cotangent, primal.entries.get(key), taken, False)
     return made
 
 
 def _array(bar: Any, primal: Any, taken: Taken, owned: bool) -> Any:
     if type(bar) is OwnedArray:
         bar, owned = bar.array, True
-    if primal.dtype.kind not in "fc":
-        return _apart(whole(bar, primal), taken) if primal.dtype.kind == "O" else None
+    dtype = primal.dtype
+    if dtype.kind not in "fc":
+        return _apart(whole(bar, primal), taken) if dtype.kind == "O" else None
+    if type(bar) is np.ndarray and bar.dtype is dtype and bar.shape == primal.shape:
+        return _for_caller(bar, taken, owned)
     if bar is None:
         return np.zeros(primal.shape, primal.dtype)
-    bar = whole(bar, primal)
-    exact = type(bar) is np.ndarray and bar.dtype is primal.dtype and bar.shape == primal.shape
-    done = bar if exact else project(bar, primal)
-    if taken is None or (owned and id(done) not in taken.arrays):
-        if taken is not None:
-            taken.arrays.add(id(done))
-        return done
-    return np.array(done)
+    return _for_caller(project(whole(bar, primal), primal), taken, owned)
+
+
+def _for_caller(array: Any, taken: Taken, owned: bool) -> Any:
+    if taken is None:
+        return array
+    if not owned or id(array) in taken.arrays:
+        return np.array(array)
+    taken.arrays.add(id(array))
+    return array
 
 
 def _apart(cotangent: Any, taken: Taken) -> Any:

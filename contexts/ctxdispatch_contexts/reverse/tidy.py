@@ -33,6 +33,7 @@ from ctxdispatch_contexts.programs.primitive import Primitive
 from ctxdispatch_contexts.reverse import cotangents, fitting, releasing
 from ctxdispatch_contexts.reverse.adjoint import Adjoint
 from ctxdispatch_contexts.reverse.bars import NONE, ZERO, is_zero
+from ctxdispatch_contexts.reverse.delivering import deliver
 from ctxdispatch_contexts.reverse.structural import entry_or
 
 LINEAR = frozenset({
@@ -172,9 +173,7 @@ def _drop_fulls(graph: Graph) -> None:
 
 def _maybe_scalar(graph: Graph) -> set[Operand]:
     pairs = [pair for b in graph.blocks for e in b.edges() for pair in passed(b.terminator, e)]
-    found: set[Operand] = {
-        p for p, a in pairs if isinstance(a, Const) and type(a.value) is float
-    }
+    found: set[Operand] = {p for p, a in pairs if isinstance(a, Const) and type(a.value) is float}
     size = -1
     while size != len(found):
         size = len(found)
@@ -238,11 +237,13 @@ def _lower_rewinds(graph: Graph) -> None:
 
 # -- ownership -----------------------------------------------------------------------------------------------
 
+
 def _own_entries(graph: Graph) -> None:
     """An entry that was computed for it alone may be added to in place; a gradient that was need not be
     copied."""
     used = uses(graph)
     makers = {r: op for _, op in graph.ops() for r in op.results}
+    deliver(graph, lambda operand: _is_own(operand, used, makers))
     replaced: dict[Value, Operand] = {}
     for _, op in graph.ops():
         if op.fn is cotangents.add_entry and _is_own(op.args[2], used, makers):
