@@ -118,6 +118,7 @@ VIEWING = (
 )
 _VIEW = array_fact(result="itself 0, view 0")
 rows(array_fact(result="view 0", lengths="1"), named("reshape broadcast_to", methods=False))
+rows(array_fact(result="view 0"), [np.lib.stride_tricks.sliding_window_view])
 rows(array_fact(result="view 0", lengths="1.."), named("reshape", functions=False))
 rows(_VIEW, named(VIEWING))
 rows(_VIEW._replace(views_from=2), [np.diag])

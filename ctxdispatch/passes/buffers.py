@@ -203,6 +203,24 @@ def makes_new(op: Op) -> bool:
     return len(args) - len(op.kwnames) <= most and set(op.kwnames) <= HARMLESS_KEYWORDS
 
 
+def gives_new(op: Op) -> bool:
+    """The same, in whatever order its axes lie in memory: no array to write into is given."""
+    call = effects.call_of(op)
+    if call is None or not _gives_new(op, call[0]):
+        return False
+    function, args = call
+    out = fact_of(function).out if function not in COPIES else _MOST_OF_COPIES
+    if "out" in op.kwnames or (out is not None and len(args) - len(op.kwnames) > out):
+        return False
+    named = dict(zip(op.kwnames, op.args[len(op.args) - len(op.kwnames) :], strict=True))
+    copy = named.get("copy")
+    return copy is None or (isinstance(copy, Const) and copy.value is True)
+
+
+_MOST_OF_COPIES = 4
+"""What comes after so many may say that nothing is copied."""
+
+
 def keeps_nothing(op: Op) -> bool:
     """No operand can be reached through the results, or through anything else, when `op` is done."""
     if op.fn is operator.setitem:  # on an array it copies

@@ -229,6 +229,16 @@ def _pad(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     return ArrayOf(array.dtype, (None,) * len(array.dims)) if known else Any  # type: ignore[attr-defined]
 
 
+@EXACT.of(np.lib.stride_tricks.sliding_window_view)
+def _windows(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
+    """An axis more for each length of a window."""
+    array, window = (args[0], args[1]) if len(args) > 1 else (Any, Any)
+    if not isinstance(array, ArrayOf) or array.dtype.kind not in KINDS or "subok" in kwargs:
+        return Any
+    dims = (None,) if cls_of(window) is int else shapes.dims_of(window)
+    return Any if dims is None else ArrayOf(array.dtype, (None,) * (len(array.dims) + len(dims)))
+
+
 @EXACT.of(np.linalg.lstsq)
 def _lstsq(function: Anything, args: Args, kwargs: Mapping[str, Type]) -> Type:
     """Whether there are residuals depends on the rank."""

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.facts import INPLACE, PRODUCTS, SUMS, VALUE_FREE
+from ctxdispatch.facts import INPLACE, PRODUCTS, SUMS, VALUE_FREE, VIEWS
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.buffers import makes_new
+from ctxdispatch.passes.buffers import gives_new, makes_new
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import SCATTERS, has_zero_derivative, passed
 from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
@@ -117,7 +117,9 @@ class _Search:
         return may_run_over(op, self.makers) and not sites.isdisjoint(self.objects.of(op.args[-1]))
 
     def _is_array_of_ours(self, site: Any) -> bool:
-        return site in self.arguments if isinstance(site, Value) else isinstance(site, Op) and _makes(site)
+        if isinstance(site, Value):
+            return site in self.arguments
+        return isinstance(site, Op) and (_makes(site) or _views(site))  # of which it may be a copy
 
     def _is_made_here(self, value: Operand, seen: set[Value]) -> bool:
         """An argument, or a new array on every path."""
@@ -129,9 +131,14 @@ class _Search:
             return True
         seen.add(value)
         if value in self.makers:
-            return _makes(self.makers[value])
+            made = self.makers[value]
+            return _makes(made) or (_views(made) and self._is_of_one_made_here(made.args[0], seen))
         given = self.given.get(value)
         return given is not None and all(self._is_made_here(a, seen) for a in given)
+
+    def _is_of_one_made_here(self, operand: Operand, seen: set[Value]) -> bool:
+        """Who reads that array after a store sees the store, and is in the way."""
+        return operand not in self.arguments and self._is_made_here(operand, seen)
 
     def _is_in_the_way(self, root: Value, sites: Sites, operand: Value, place: Place, user: Any) -> bool:
         """This use may keep the array for later, or see a store to it by another name."""
@@ -192,7 +199,19 @@ def _makes(op: Op) -> bool:
     """The result is a new array."""
     if op.fn is operator.getitem:
         return is_array(op.args[0]) and copies_by_index(operand_type(op.args[1]))
-    return makes_new(op)
+    return makes_new(op) or gives_new(op)
+
+
+def _views(op: Op) -> bool:
+    """The result is the first operand's elements in another shape or order, in its memory if need be."""
+    if op.fn is getattr:
+        return isinstance(op.args[1], Const) and op.args[1].value in _VIEWING and is_array(op.args[0])
+    if op.fn is operator.getitem:
+        return is_array(op.args[0])
+    return hashable(op.fn) and op.fn in VIEWS and is_array(op.args[0])
+
+
+_VIEWING = ("T", "mT", "real", "imag")
 
 
 def stored_type(op: Op) -> T.Type:

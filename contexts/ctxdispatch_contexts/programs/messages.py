@@ -47,8 +47,8 @@ class _Enabled(PureFunction):
 
 
 callable_objects(fact(raises=False), [_Enabled])
-_ENABLED = _Enabled()
-ZERO_BY_RULE.add(_ENABLED)
+ENABLED = _Enabled()
+ZERO_BY_RULE.add(ENABLED)
 
 
 def leave_messages(graph: Graph) -> bool:
@@ -63,7 +63,7 @@ def leave_messages(graph: Graph) -> bool:
             substitute(graph, {op.result: Const(None)})
             told = graph.new_block()
             told.terminator = giving_up(pos)
-            block.ops.append(Op(Const(_ENABLED), [op.args[0], Const(level)], [enabled], (), pos))
+            block.ops.append(Op(Const(ENABLED), [op.args[0], Const(level)], [enabled], (), pos))
             block.terminator = Branch(enabled, Edge(told, []), Edge(rest, []), pos)
             return True
     return False

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ctxdispatch.facts import CONVERTS
 from ctxdispatch.ir.registry import Registry
@@ -40,7 +41,10 @@ ORDERED = frozenset("ravel reshape flatten".split())
 SEVERAL = frozenset("atleast_1d atleast_2d atleast_3d broadcast_arrays".split())
 
 
-@MOVEMENT.of(*of(np, MOVES), *of(np.ndarray, METHOD_MOVES), *of(np.linalg, "diagonal matrix_transpose"))
+@MOVEMENT.of(
+    sliding_window_view, *of(np, MOVES), *of(np.ndarray, METHOD_MOVES),
+    *of(np.linalg, "diagonal matrix_transpose"),
+)  # fmt: skip
 def move(run: Any, f: Any, args: Args, kwargs: Kwargs) -> Any:
     name = f.__name__
     if name in LISTS:

@@ -179,4 +179,4 @@ def _traced(run: Run, source: Any, args: Sequence[Any], names: list[str]) -> Tra
     return Trace(function, origins.holds(parameters), origins.looked(parameters), tuple(origins.besides))
 
 
-from ctxdispatch_contexts.traces import going_through, rules  # noqa: E402, F401  # which need the context
+from ctxdispatch_contexts.traces import going_through, messages, rules  # noqa: E402, F401  # which need the context
