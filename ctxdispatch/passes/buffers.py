@@ -209,7 +209,8 @@ def gives_new(op: Op) -> bool:
     if call is None or not _gives_new(op, call[0]):
         return False
     function, args = call
-    out = fact_of(function).out if function not in COPIES else _MOST_OF_COPIES
+    row = fact_of(function)
+    out = _MOST_OF_COPIES if row is None or function in COPIES else row.out
     if "out" in op.kwnames or (out is not None and len(args) - len(op.kwnames) > out):
         return False
     named = dict(zip(op.kwnames, op.args[len(op.args) - len(op.kwnames) :], strict=True))

@@ -1,5 +1,5 @@
-"""Arrays that functions make, new ones and views of others, and then stored to: by whatever name they are read
-afterwards, the derivative is that of the values that are there."""
+"""Arrays that functions make, new ones and views of others, and then stored to: by whatever name they are
+read afterwards, the derivative is that of the values that are there."""
 
 import linecache
 

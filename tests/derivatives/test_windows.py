@@ -89,5 +89,7 @@ def test_second(f, x):
 
 
 def test_pattern_is_that_of_the_windows():
-    found = jacobian_sparsity(lambda x: sliding_window_view(x, 3).sum(axis=1), X).toarray()
-    np.testing.assert_array_equal(found, np.abs(jacobian(lambda x: sliding_window_view(x, 3).sum(axis=1))(X)) > 0)
+    def f(x):
+        return sliding_window_view(x, 3).sum(axis=1)
+
+    np.testing.assert_array_equal(jacobian_sparsity(f, X).toarray(), jacobian(f)(X) != 0.0)

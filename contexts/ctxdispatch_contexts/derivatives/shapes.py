@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.lib.stride_tricks import sliding_window_view
 
 from ctxdispatch_contexts.derivatives.linear import scatter, spread, unbroadcast
 from ctxdispatch_contexts.derivatives.registry import of, vjp
@@ -83,16 +82,6 @@ def broadcast_to(g, y, array, shape, subok=False):
     if y.ndim == 0:
         return (g,)
     return (unbroadcast(g, array.shape),)
-
-
-@vjp(sliding_window_view, linear=(0,))
-def windows(g, y, x, window_shape, axis=None, *, subok=False, writeable=False):
-    """An element stands in many windows, whose cotangents add."""
-    at = sliding_window_view(np.arange(x.size).reshape(x.shape), window_shape, axis).reshape(-1)
-    parts = (g.real, g.imag) if np.iscomplexobj(g) else (g,)
-    sums = [np.bincount(at, part.reshape(-1), x.size) for part in parts]
-    whole = sums[0] + 1j * sums[1] if len(sums) > 1 else sums[0]
-    return (whole.reshape(x.shape).astype(x.dtype, copy=False),)
 
 
 @vjp(np.broadcast_arrays, arrays=0, linear=slice(None))

@@ -9,7 +9,7 @@ a saved list, never read    is not saved
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from types import FunctionType
 from typing import Any
 
@@ -45,6 +45,8 @@ LINEAR = frozenset({
 PARTS = ("T", "mT", "real", "imag")
 """Attributes that are zero for a zero."""
 
+_GOING_THROUGH = (zip, iter)
+
 DELIVERS = frozenset({releasing.finish, releasing.released, releasing.own, releasing.number})
 """What the caller gets is never the internal zero."""
 
@@ -72,14 +74,15 @@ def tidy(adjoint: Adjoint) -> None:
 
 def _drop_zeros(graph: Graph) -> bool:
     replaced: dict[Value, Operand] = {}
+    made = {op.result for _, op in graph.ops() if op.fn is primitives.make_function}
     for block in graph.blocks:
-        block.ops = [op for op in block.ops if not _is_trivial(op, replaced)]
+        block.ops = [op for op in block.ops if not _is_trivial(op, replaced, made)]
     substitute(graph, replaced)
     return bool(replaced)
 
 
-def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
-    """The op adds nothing to a cotangent, or scales nothing."""
+def _is_trivial(op: Op, replaced: dict[Value, Operand], made: Container[Operand]) -> bool:
+    """The op adds nothing to a cotangent, or scales nothing. `made`: functions that are made in the graph."""
     args = [replaced.get(a, a) if isinstance(a, Value) else a for a in op.args]
     if not any(map(is_zero, args)):
         return False
@@ -93,6 +96,9 @@ def _is_trivial(op: Op, replaced: dict[Value, Operand]) -> bool:
         replaced.update(dict.fromkeys(op.results, ZERO))
         return True
     if op.fn is getattr and getattr(op.args[1], "value", None) in PARTS:
+        replaced[op.result] = ZERO
+        return True
+    if op.fn in _GOING_THROUGH or op.callee in made:  # of a rule, which is linear in the cotangent
         replaced[op.result] = ZERO
         return True
     if hashable(op.fn) and _is_zero(op.fn, list(map(is_zero, args)), list(map(_is_number_zero, args))):
