@@ -193,10 +193,15 @@ _GENERATORS = (np.random.Generator, np.random.RandomState)
 
 
 def _looks_in_vain(row: Fact, args: Sequence[Type]) -> bool:
-    """It does no more than look at operands that have no methods of the user's, and no lists go by it."""
+    """It does no more than look at operands that have no methods of the user's, nor has what they hold, and
+    no lists go by it."""
     looked = args if row.looks.names else row.looks.of(args)
+    through = row.iterates.of(args)
     quiet = all(plain(a) or (isinstance(a, Known) and type(a.value) in _FUNCTIONS) for a in looked)
-    return row.only_looks and not row.inside and quiet and not any(map(holds_list, args))
+    if not quiet or not all(map(plain, (*row.inside.of(args), *through))):
+        return False
+    changes = row.keeps or row.calls or row.effect or row.stores.of(args)
+    return not (changes or any(isinstance(a, IterOf) for a in through) or any(map(holds_list, args)))
 
 
 _FUNCTIONS = (pytypes.FunctionType, pytypes.BuiltinFunctionType, np.ufunc)

@@ -25,6 +25,7 @@ from ctxdispatch.passes.held import holds_list
 from ctxdispatch.passes.lengths import plain
 from ctxdispatch.passes.types import (
     Any,
+    ArrayOf,
     Bound,
     Exact,
     Known,
@@ -97,7 +98,7 @@ class Lists:
             self.keep_all(operands, types)
         elif function is operator.getitem:
             self._take_item(op.results[0], operands[0], types)
-        elif function not in effects.LOOKS_AT:
+        elif function not in effects.LOOKS_AT and not _stores_into_numbers(function, types):
             self.keep_all(*_only_tuples(operands, types))
 
     def _looks_for_attribute(
@@ -229,6 +230,11 @@ def _only_tuples(
 ) -> tuple[Sequence[Operand | None], Sequence[Type]]:
     chosen = [(o, t) for o, t in zip(operands, types) if isinstance(t, TupleOf)]
     return [o for o, _ in chosen], [t for _, t in chosen]
+
+
+def _stores_into_numbers(function: Anything, types: Sequence[Type]) -> bool:
+    """An array of numbers keeps none of the objects that are stored into it."""
+    return function is operator.setitem and isinstance(types[0], ArrayOf) and effects.plain(types[0])
 
 
 def _put(function: Anything, types: Sequence[Type]) -> tuple[int, Type] | None:

@@ -19,7 +19,8 @@ RANKED = """convolve correlate hsplit vsplit dsplit pad take compress delete ins
     unwrap nanargmax nanargmin nonzero flatnonzero argwhere meshgrid broadcast_arrays resize extract block
     choose unravel_index ravel_multi_index trim_zeros diag_indices_from tril_indices_from
     triu_indices_from tril_indices triu_indices unique cov corrcoef percentile quantile nanpercentile
-    nanquantile vander take_along_axis select diag_indices ix_"""
+    nanquantile vander take_along_axis select diag_indices ix_ setdiff1d union1d intersect1d setxor1d
+    kron block geomspace logspace"""
 """Of their results the samples say rank and dtype, for data decide the lengths, or how they compare does."""
 
 METHODS = f"""{REDUCTIONS} transpose swapaxes squeeze astype copy ravel flatten diagonal trace round clip dot

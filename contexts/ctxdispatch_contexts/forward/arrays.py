@@ -39,7 +39,7 @@ from ctxdispatch_contexts.forward.tangents import Shapes, numeric, zeros_block
 from ctxdispatch_contexts.programs.activity import SCATTERS
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.followed import Followed, is_basic, unread_stores
-from ctxdispatch_contexts.programs.following import UPDATES, is_real, stored_type
+from ctxdispatch_contexts.programs.following import UPDATES, is_real, stored_type, stores_numbers
 from ctxdispatch_contexts.programs.operands import infer_op, leaf_class
 from ctxdispatch_contexts.programs.order import Order
 from ctxdispatch_contexts.programs.scaling import typed
@@ -251,7 +251,7 @@ UPDATED: dict[Any, Callable[[Shapes, Companions, Op], None]] = {
 def has_store(op: Op) -> bool:
     """It stores numbers, or what may be such, into an array of floats."""
     type_ = stored_type(op)
-    return is_real(type_) or (type_ is not T.Never and T.cls_of(type_) is None)
+    return stores_numbers(op) or (type_ is not T.Never and T.cls_of(type_) is None)
 
 
 # -- at run time ---------------------------------------------------------------------------------------------

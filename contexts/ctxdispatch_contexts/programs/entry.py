@@ -97,6 +97,7 @@ class Entry:
         self.counted: set[tuple[T.Type, ...]] = set()
         self.ran: set[tuple[T.Type, ...]] = set()
         self.untraced: set[tuple[T.Type, ...]] = set()
+        self.waits: dict[tuple[T.Type, ...], int] = {}  # by how many recorded calls, for long traces
         self.function = self.calling(self.miss)
         self.stub: CodeType = self.function.__code__
         self.function.__overdub__ = self.under  # type: ignore[attr-defined]

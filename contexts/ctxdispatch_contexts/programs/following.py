@@ -215,20 +215,33 @@ _VIEWING = ("T", "mT", "real", "imag")
 
 
 def stored_type(op: Op) -> T.Type:
-    """Of what `op` stores into an array of floats, if it does so by a store that has a form; else Never."""
+    """Of what `op` stores into an array of floats or complex numbers, if it does so by a store that has a
+    form; else Never."""
     if len(op.args) != _OPERANDS.get(op.fn) or op.kwnames or not is_of_floats(op.args[0]):
         return T.Never
     return operand_type(op.args[-1])
 
 
 def stores_numbers(op: Op) -> bool:
-    """It is such a store, of numbers."""
-    return is_real(stored_type(op))
+    """It is such a store, of numbers that the array can hold."""
+    return can_hold(op.args[0], stored_type(op)) if op.args else False
+
+
+def can_hold(array: Operand, type_: T.Type) -> bool:
+    """Numbers of this type, as they are."""
+    return is_real(type_) or (_is_complex(type_) and _is_complex(operand_type(array)))
 
 
 def is_of_floats(operand: Operand) -> bool:
-    """An array of them, no NumPy scalar."""
-    return is_array(operand) and operand_type(operand).dtype.kind == "f"  # type: ignore[attr-defined]
+    """An array of floats or complex numbers, no NumPy scalar."""
+    return is_array(operand) and operand_type(operand).dtype.kind in "fc"  # type: ignore[attr-defined]
+
+
+def _is_complex(type_: T.Type) -> bool:
+    if isinstance(type_, T.ArrayOf):
+        return type_.dtype.kind == "c"
+    cls = T.cls_of(T.widen(type_))
+    return cls is not None and issubclass(cls, (complex, np.complexfloating))
 
 
 def is_real(type_: T.Type) -> bool:
@@ -239,4 +252,7 @@ def is_real(type_: T.Type) -> bool:
     return cls is not None and issubclass(cls, (int, float, np.integer, np.floating, np.bool_))
 
 
-__all__ = ["UPDATES", "Stored", "find_followed", "is_of_floats", "is_real", "stored_type", "stores_numbers"]
+__all__ = [
+    "UPDATES", "Stored", "can_hold", "find_followed", "is_of_floats", "is_real", "stored_type",
+    "stores_numbers",
+]  # fmt: skip

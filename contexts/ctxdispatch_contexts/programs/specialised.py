@@ -243,6 +243,11 @@ class Recorder:
         def ran(*args: Any) -> Any:
             found = body(*args)
             entry.ran.add(self.types)
+            left = entry.waits.get(self.types, 0)
+            if left:
+                entry.waits[self.types] = left - 1
+                if left == 1:
+                    entry.untraced.discard(self.types)
             return found
 
         return ran

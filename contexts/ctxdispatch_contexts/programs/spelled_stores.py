@@ -3,6 +3,8 @@
     np.copyto(x, v)             x[...] = v
     x.fill(v)                   x[...] = v
     np.fill_diagonal(x, v)      x[i, i] = v         of a matrix and a number
+    x.sort()                    x[...] = np.sort(x)
+    x[i] = [a, b]               x[i] = np.array([a, b])
     y = np.add(a, b, out=x)     t = np.add(a, b);  x[...] = t;  y is x
     y = np.add(a, b, out=(x,))  y = np.add(a, b, out=x)
     put = xs.append; put(v)     list.append(xs, v)
@@ -24,8 +26,9 @@ import numpy as np
 
 from ctxdispatch.dispatch.rules import canonical
 from ctxdispatch.facts import INPLACE, callable_objects, fact
+from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Op
-from ctxdispatch.ir.rewrite import substitute
+from ctxdispatch.ir.rewrite import Use, substitute, uses
 from ctxdispatch.ir.values import Const, Operand, Value, hashable
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.inline import emit_before
@@ -33,7 +36,7 @@ from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import ZERO_BY_RULE
 from ctxdispatch_contexts.programs.changes import out_of
-from ctxdispatch_contexts.programs.following import is_of_floats, is_real
+from ctxdispatch_contexts.programs.following import can_hold, is_of_floats
 from ctxdispatch_contexts.programs.operands import infer_op, row_for
 from ctxdispatch_contexts.programs.refusals import refusal_of
 
@@ -47,10 +50,12 @@ def spell_out_stores(graph: Graph) -> bool:
             changed |= type(op.fn) in _BOUND and _unbound(op)
             changed |= _has_outs_in_a_tuple(op) and _out_by_itself(block, op)
             changed |= _sets_attribute(op) and _refused(op)
-            if hashable(op.fn) and op.fn in _SPELLED:
+            if not hashable(op.fn):
+                continue
+            if op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
-            elif op.fn is np.fill_diagonal:
-                changed |= _filled_diagonal(block, op)
+            elif op.fn in _SPELLED_BEFORE:
+                changed |= _SPELLED_BEFORE[op.fn](graph, block, op)
             elif type(op.fn) is np.ufunc:
                 same.update(_without_out(block, op))
     if same:
@@ -129,22 +134,92 @@ class _Diagonal(PureFunction):
         return T.TupleOf((T.ArrayOf(np.dtype(np.intp), (None,)),) * 2)
 
 
+class _Along(PureFunction):
+    """Called with a matrix and a vector: which elements of the vector its diagonal gets, from the beginning
+    again where there are too few."""
+
+    __name__ = "along_diagonal"
+
+    def __call__(self, matrix: Any, vector: Any) -> Any:
+        return np.arange(min(matrix.shape)) % vector.size
+
+    def result_type(self, args: Any) -> T.Type:
+        return T.ArrayOf(np.dtype(np.intp), (None,))
+
+
 callable_objects(fact(raises=False), [_Diagonal])
-_DIAGONAL = _Diagonal()
-ZERO_BY_RULE.add(_DIAGONAL)
+callable_objects(fact(), [_Along])
+_DIAGONAL, _ALONG = _Diagonal(), _Along()
+ZERO_BY_RULE.update({_DIAGONAL, _ALONG})
 
 
-def _filled_diagonal(block: Block, op: Op) -> bool:
+def _filled_diagonal(graph: Graph, block: Block, op: Op) -> bool:
     if op.kwnames or len(op.args) != 2:
         return False
     matrix, value = map(operand_type, op.args)
-    if isinstance(value, T.ArrayOf) or not _fits(op.args[0], value) or len(matrix.dims) != 2:  # type: ignore[attr-defined]
+    if not _fits(op.args[0], value) or len(matrix.dims) != 2:  # type: ignore[attr-defined]
         return False
-    index = emit_before(block, op)(_DIAGONAL, op.args[0])
-    op.callee, op.args, op.syntax = Const(operator.setitem), [op.args[0], index, op.args[1]], True
+    stored = op.args[1]
+    index = _before(block, op, _DIAGONAL, op.args[0])
+    if isinstance(value, T.ArrayOf):
+        if len(value.dims) != 1:
+            return False
+        stored = _before(block, op, operator.getitem, stored, _before(block, op, _ALONG, *op.args))
+    op.callee, op.args, op.syntax = Const(operator.setitem), [op.args[0], index, stored], True
     return True
 
 
+def _before(block: Block, op: Op, fn: Any, *operands: Operand) -> Operand:
+    made = Op(Const(fn), [*operands], [Value()], (), op.pos, fn in (getattr, operator.getitem))
+    made.result.type = infer_op(made)
+    block.ops.insert(block.ops.index(op), made)
+    return made.result
+
+
+def _sorted(graph: Graph, block: Block, op: Op) -> bool:
+    if not _fits(op.args[0], operand_type(op.args[0])):
+        return False
+    made = Op(Const(np.sort), [*op.args], [Value()], op.kwnames, op.pos)
+    made.result.type = infer_op(made)
+    block.ops.insert(block.ops.index(op), made)
+    _store(op, op.args[0], made.result)
+    return True
+
+
+def _stored_items(graph: Graph, block: Block, op: Op) -> bool:
+    """A list or tuple of numbers, which NumPy makes an array."""
+    value = op.args[2]
+    if not is_of_floats(op.args[0]) or T.cls_of(operand_type(value)) not in (list, tuple):
+        return False
+    made, before = Value(), list[Op]()
+    items = _as_tuple(value, block, uses(graph), before) if isinstance(value, Value) else value
+    array = Op(Const(np.array), [items], [made], (), op.pos)
+    made.type = infer_op(array)
+    if not _fits(op.args[0], made.type):
+        return False
+    at = block.ops.index(op)
+    block.ops[at:at] = [*before, array]
+    op.args = [*op.args[:2], made]
+    return True
+
+
+def _as_tuple(operand: Operand, block: Block, used: Mapping[Value, list[Use]], before: list[Op]) -> Operand:
+    """A list display that is used only here as a tuple, which says how long it is; `before` gets the ops."""
+    made = next((op for op in block.ops if operand in op.results), None)
+    if made is None or made.fn not in (primitives.build_list, primitives.build_tuple):
+        return operand
+    if len(used[made.result]) > 1:
+        return operand
+    items = Op(Const(primitives.build_tuple), [], [Value()], (), made.pos, True)
+    items.args = [_as_tuple(item, block, used, before) for item in made.args]
+    items.result.type = T.TupleOf(tuple(map(operand_type, items.args)))
+    before.append(items)
+    return items.result
+
+
+_SPELLED_BEFORE: dict[Any, Callable[[Graph, Block, Op], bool]] = {
+    np.fill_diagonal: _filled_diagonal, np.ndarray.sort: _sorted, operator.setitem: _stored_items,
+}  # fmt: skip
 _SPELLED: dict[Any, Callable[[Op], bool]] = {np.copyto: _copied, np.ndarray.fill: _filled}
 
 
@@ -205,7 +280,7 @@ def _store(op: Op, target: Operand, value: Operand) -> None:
 
 def _fits(target: Operand, stored: T.Type) -> bool:
     """Numbers of this type are stored into an array of floats, which has all their axes."""
-    if not is_of_floats(target) or not is_real(stored):
+    if not is_of_floats(target) or not can_hold(target, stored):
         return False
     array = operand_type(target)
     assert isinstance(array, T.ArrayOf)

@@ -9,12 +9,15 @@ A copy costs no more than the op that has read all of it. Copies that the sweep 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import says
 from ctxdispatch.ir.graph import Block, Graph, Op
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.values import Const, Operand, Value
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch_contexts.programs.aliases import Objects
 from ctxdispatch_contexts.programs.changes import data_changed, spread
@@ -36,10 +39,9 @@ class Overwritten:
         self._order = Order(graph)
 
     def after(self, value: Operand, reader: Op | None) -> bool:
-        """The array `value`, an operand or a result of `reader`, is stored to by `reader` or later."""
-        if not self.stores or reader is None or not isinstance(value, Value):
-            return False
-        if not isinstance(value.type, T.ArrayOf) or not value.type.dims:
+        """The array `value`, an operand or a result of `reader`, or one of a tuple of arrays and numbers (an
+        index), is stored to by `reader` or later."""
+        if not self.stores or reader is None or not (isinstance(value, Value) and _has_elements(value.type)):
             return False
         if (value, reader) not in self._found:
             self._found[value, reader] = self._is_stored_to(value, reader)
@@ -47,7 +49,8 @@ class Overwritten:
 
     def _is_stored_to(self, value: Value, reader: Op) -> bool:
         here = self._order.place.get(reader)
-        mine = self._objects.loose(self._objects.of(value))
+        data = self._objects.of if isinstance(value.type, T.ArrayOf) else self._objects.reach
+        mine = self._objects.loose(data(value))
         if here is None:
             return False
         for store, sites in self.stores:
@@ -75,9 +78,22 @@ def insert_copy(block: Block, reader: Op, value: Value) -> Value:
     """A copy of `value` as `reader` reads it, or leaves it."""
     copy = Value(value.name, value.type)
     at = next(i for i, op in enumerate(block.ops) if op is reader)
-    made = Op(Const(np.ndarray.copy), [value], [copy], (), reader.pos)
+    copies = np.ndarray.copy if isinstance(value.type, T.ArrayOf) else copied
+    made = Op(Const(copies), [value], [copy], (), reader.pos)
     block.ops.insert(at + 1 if value in reader.results else at, made)
     return copy
+
+
+def _has_elements(type_: T.Type | None) -> bool:
+    if isinstance(type_, T.TupleOf):
+        return effects.plain(type_) and any(map(_has_elements, type_.items))
+    return isinstance(type_, T.ArrayOf) and bool(type_.dims)
+
+
+@says(result="copies 0", raises=False)
+def copied(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The same tuple, of copies of its arrays."""
+    return tuple([each.copy() if type(each) is np.ndarray else each for each in values])
 
 
 __all__ = ["Overwritten", "insert_copy"]

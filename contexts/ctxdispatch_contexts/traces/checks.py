@@ -24,6 +24,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_container,
     is_iterator,
     is_plain,
+    root_of,
     within,
 )
 from ctxdispatch_contexts.traces.operands import Operands
@@ -60,8 +61,8 @@ def row_of(callee: Any, first: Any) -> Fact | None:
 
 
 class Checks(Operands):
-    def __init__(self, wrt: Set[str] | None) -> None:
-        super().__init__(wrt)
+    def __init__(self, wrt: Set[str] | None, most: int) -> None:
+        super().__init__(wrt, most)
         self.changed = Changes()
         self.asked = 0
         """So many calls were asked about."""
@@ -152,10 +153,7 @@ class Checks(Operands):
 
     def check_stored(self, operand: Any) -> None:
         if type(operand) is np.ndarray:
-            root = operand
-            while type(root.base) is np.ndarray:
-                root = root.base
-            if id(root) not in self.inside:
+            if id(root_of(operand)) not in self.inside:
                 raise self.unfit("an array that was there before changes")
         elif type(operand) is dict and id(operand) not in self.origins.paths:
             self.made(operand)  # `**kwargs`: the interpreter has made it

@@ -22,9 +22,9 @@ KINDS = "?bBhHiIlLqQefdgFDG"
 """Of the dtypes of arrays that are values."""
 LEAVES = frozenset({
     *INTEGER, bool, np.bool_, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, object,
-    re.Pattern, types.CodeType, types.ModuleType, np.ufunc, type(np.sum), types.MethodDescriptorType,
-    types.WrapperDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType,
-    types.ClassMethodDescriptorType, type(collections.namedtuple("_", "field").field),
+    re.Pattern, re.Match, types.CodeType, types.ModuleType, np.ufunc, type(np.sum),
+    types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
+    types.MemberDescriptorType, types.ClassMethodDescriptorType, type(collections.namedtuple("_", "field").field),
 })  # fmt: skip
 """Classes of objects that cannot change, or of which each part that is read is noted by itself."""
 FIXED = LEAVES | {
@@ -197,3 +197,10 @@ def _flat(value: Any) -> Iterator[Any]:
             yield from _flat(item)
     elif type(value) in NUMBER:
         yield value
+
+
+def root_of(array: np.ndarray) -> np.ndarray:
+    """The array that it is a view of."""
+    while type(array.base) is np.ndarray:
+        array = array.base
+    return array

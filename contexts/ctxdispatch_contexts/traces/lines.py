@@ -6,6 +6,9 @@ from types import FunctionType
 from typing import Any
 
 MAX_LINES = 1000
+"""Of a trace that is made at the second call."""
+MOST_LINES = 5000
+"""Of one that is made once the run has been recorded often: its program takes seconds."""
 WRITTEN = (int, bool, str, type(None))
 """Classes of constants that are written out."""
 
@@ -19,10 +22,15 @@ class Unfit(BaseException):
     the program's is to take it for an error."""
 
 
-class Lines:
-    """Statements, and the constants that they name."""
+class TooLong(Unfit):
+    """It could be one of more lines."""
 
-    def __init__(self, namespace: dict[str, Any] | None = None) -> None:
+
+class Lines:
+    """At most so many statements, and the constants that they name."""
+
+    def __init__(self, namespace: dict[str, Any] | None = None, most: int = MAX_LINES) -> None:
+        self._most = most
         self.namespace = {"__name__": __name__, "Left": Left} if namespace is None else namespace
         self.lines: list[str] = []
         self._names: dict[int, str] = {}
@@ -30,7 +38,7 @@ class Lines:
 
     def another(self, lines: list[str]) -> Lines:
         """Others that name the same constants."""
-        made = Lines(self.namespace)
+        made = Lines(self.namespace, self._most)
         made.lines = lines
         return made
 
@@ -54,8 +62,8 @@ class Lines:
 
     def add(self, line: str) -> None:
         self.lines.append(line)
-        if len(self.lines) > MAX_LINES:
-            raise Unfit("more operations than a program of straight lines is made of")
+        if len(self.lines) > self._most:
+            raise TooLong("more operations than a program of straight lines is made of")
 
     def function(self, name: str, parameters: str, result: str) -> FunctionType:
         body = "\n    ".join([*self.lines, f"return {result}"])

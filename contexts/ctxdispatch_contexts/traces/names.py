@@ -15,7 +15,7 @@ from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.dispatch.reach import HEAPTYPE, is_python, lookup
 from ctxdispatch.ir import matching, primitives
 from ctxdispatch_contexts.traces.checks import RULES, Args, Kwargs
-from ctxdispatch_contexts.traces.kinds import NUMBER, fixed, is_number
+from ctxdispatch_contexts.traces.kinds import NUMBER, fixed, is_leaf, is_number
 from ctxdispatch_contexts.traces.origins import MISSING
 from ctxdispatch_contexts.traces.run import Run
 from ctxdispatch_contexts.traces.tracer import ruled
@@ -180,7 +180,7 @@ def _note(run: Run, owner: Any, name: str, out: Any) -> None:
         origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")
         return
     of_users = cls.__flags__ & HEAPTYPE and not issubclass(cls, type)
-    if of_users and not run.is_known(owner) and not origins.is_there(owner):
+    if of_users and not (is_leaf(owner) or run.is_known(owner) or origins.is_there(owner)):
         raise run.unfit(f"a {cls.__name__} that was come by unnoticed")
     if issubclass(cls, type) and fixed(out) and owner.__flags__ & HEAPTYPE:  # its name, say
         origins.found(out, f"getattr({run.lines.name(owner)}, {name!r})")

@@ -22,10 +22,13 @@ from ctxdispatch_contexts.traces.kinds import (
 from ctxdispatch_contexts.traces.lines import Lines, Unfit
 from ctxdispatch_contexts.traces.origins import Origins
 
+_SPELLS_ARRAYS = tuple(map(type, (np.r_, np.c_, np.s_, np.mgrid, np.ogrid)))
+"""What is in their brackets is an array."""
+
 
 class Operands:
-    def __init__(self, wrt: Set[str] | None) -> None:
-        self.lines = Lines()
+    def __init__(self, wrt: Set[str] | None, most: int) -> None:
+        self.lines = Lines(most=most)
         self.origins = Origins(self.lines, wrt)
         self.values, self.alive = self.origins.values, self.origins.alive
         self.inside: set[int] = set()
@@ -106,6 +109,8 @@ class Operands:
         if cls is dict and all(type(key) in (str, int) for key in value):
             entries = ", ".join(f"{key!r}: {self.expression(item)}" for key, item in value.items())
             return f"{{{entries}}}"
+        if cls in _SPELLS_ARRAYS:
+            return self.lines.name(value)
         raise self.unfit(f"a {cls.__name__} among what is computed with")
 
     def index(self, value: Any) -> str:

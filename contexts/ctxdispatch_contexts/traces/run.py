@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import operator
 import types
 from collections.abc import Sequence, Set
@@ -21,6 +22,7 @@ from ctxdispatch.facts import (
     Fact,
     canonical,
 )
+from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.activity import has_zero_derivative
 from ctxdispatch_contexts.traces.changes import Changes
 from ctxdispatch_contexts.traces.checks import (
@@ -43,6 +45,7 @@ from ctxdispatch_contexts.traces.kinds import (
     is_number,
     is_sequence,
     items_of,
+    root_of,
 )
 from ctxdispatch_contexts.traces.lines import Unfit
 
@@ -53,15 +56,16 @@ _TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
 """Classes of what an operation may find of values that is no number."""
 
 
-_OF_ITEMS = {operator.getitem: 2, operator.setitem: 3}
+_SMALL = 10_000
+_OF_ITEMS = {operator.getitem: 2, operator.setitem: 3, type(np.r_).__getitem__: 2}
 
 ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
 """Of numbers they ask which is less."""
 
 
 class Run(Checks):
-    def __init__(self, context: Any, wrt: Set[str] | None) -> None:
-        super().__init__(wrt)
+    def __init__(self, context: Any, wrt: Set[str] | None, most: int) -> None:
+        super().__init__(wrt, most)
         self.context = context
         self.generators: list[types.GeneratorType[Any, Any, Any]] = []
         self.closed = False
@@ -191,10 +195,26 @@ class Run(Checks):
 
     def _of_constants(self, callee: Any, args: Args, kwargs: Kwargs, out: Any) -> Any:
         """What an operation gives of what are no values: an array is made anew each time."""
-        if _has_array(out):
+        if not _has_array(out):
+            return self.constant(out)
+        arrays = [out] if type(out) is np.ndarray else [*out]
+        if all(map(self._is_apart, arrays)) and not _share_memory(arrays):
+            if out is not arrays[0]:
+                self.made(out)
+            for array in arrays:
+                kept = array.copy()
+                self.register(array, f"{self.lines.name(np.ndarray.copy)}({self.lines.name(kept)})")
+        else:
             self.register(out, self.call(callee, args, kwargs))
-            return out
-        return self.constant(out)
+        return out
+
+    def _is_apart(self, array: Any) -> bool:
+        """A small new array: it may be kept in the place of what made it."""
+        if type(array) is not np.ndarray or array.dtype.char not in KINDS or not array.flags.writeable:
+            return False
+        root = root_of(array)
+        known = id(root) in self.values or self._was_there(root) or self._was_there(array)
+        return root.base is None and not known and array.size <= _SMALL
 
     def constant(self, out: Any) -> Any:
         if type(out) in NUMBER:
@@ -218,7 +238,7 @@ class Run(Checks):
             else:
                 self.register(out, call)
             return out
-        if is_iterator(out) and not looks:
+        if is_iterator(out) and (not looks or callee is zip):  # which asks how long they are
             if any(type(a) is np.ndarray for a in args):
                 raise self.unfit(f"{callee!r} goes through an array")
             return self.made(out)
@@ -240,7 +260,9 @@ class Run(Checks):
         """What is found of numbers has to be the same for all numbers around; and one that is equal to what
         was there before may have been computed from it."""
         of_floats = any(map(_is_inexact, operands))
-        if type(out) not in (bool, np.bool_, str, bytes) and of_floats and not has_zero_derivative(callee):
+        is_ruled = is_container(out) and table.vjp_rule(callee) is not None  # which says what it is of
+        told = type(out) not in (bool, np.bool_, str, bytes) and not is_ruled
+        if told and of_floats and not has_zero_derivative(callee):
             raise self.unfit(f"{callee!r} tells numbers by whole ones")
         if callee not in ORDERED and type(out) in (bool, np.bool_) and any(map(self._was_given, operands)):
             raise self.unfit("whether a number is equal to one that was there before")
@@ -271,7 +293,7 @@ class Run(Checks):
         """The statement or expression."""
         if callee in _OF_ITEMS and len(args) == _OF_ITEMS[callee]:
             place = f"{self.expression(args[0])}[{self.index(args[1])}]"
-            return place if callee is operator.getitem else f"{place} = {self.expression(args[2])}"
+            return f"{place} = {self.expression(args[2])}" if callee is operator.setitem else place
         if callee in AS_ARRAY:
             args = (*map(_as_tuples, args[:1]), *args[1:])  # of which the length is known
         given = [self.expression(a) for a in args]
@@ -332,6 +354,10 @@ class Run(Checks):
 
 def _is_inexact(value: Any) -> bool:
     return type(value) in NUMBER or (type(value) is np.ndarray and value.dtype.kind in "fc")
+
+
+def _share_memory(arrays: Sequence[np.ndarray]) -> bool:
+    return any(np.may_share_memory(a, b) for a, b in itertools.combinations(arrays, 2))
 
 
 def _has_array(out: Any) -> bool:

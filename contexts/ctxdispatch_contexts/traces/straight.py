@@ -30,6 +30,8 @@ MOST = 4
 LEAVES = 12
 """A call for which there is no trace is worth two for which there is one: with so many to the bad, there are
 no more."""
+LATER = 12
+"""After so many more recorded calls a long run is worth a program that takes seconds to make."""
 AT_ONCE = False
 """The first call is traced too, whatever has a program: tests say so."""
 NOT_FOUND = object()
@@ -98,12 +100,17 @@ class Straight:
     @natively
     def trace(self, args: tuple[Any, ...]) -> bool:
         """Whether there is another trace now."""
-        from ctxdispatch_contexts.traces.tracer import Unfit, trace
+        from ctxdispatch_contexts.traces.lines import MAX_LINES, MOST_LINES, TooLong, Unfit
+        from ctxdispatch_contexts.traces.tracer import trace
 
         self._made += 1
         entry, given = self._entry, args[: self._count]
+        most = MOST_LINES if entry.waits.get(self._types) == 0 else MAX_LINES
         try:
-            made = trace(entry.source, given, entry.context, getattr(entry.mode, "wrt", None))
+            made = trace(entry.source, given, entry.context, getattr(entry.mode, "wrt", None), most)
+        except TooLong:
+            entry.waits.setdefault(self._types, LATER)
+            return False
         except Unfit:
             return False
         found = None if reads_left(made, given) else derivative_of(made, entry, args)

@@ -32,7 +32,7 @@ from ctxdispatch.ir.values import hashable
 from ctxdispatch_contexts.programs.arguments import Default
 from ctxdispatch_contexts.traces.checks import WHOLE, Args, Kwargs
 from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
-from ctxdispatch_contexts.traces.lines import Unfit
+from ctxdispatch_contexts.traces.lines import MAX_LINES, Unfit
 from ctxdispatch_contexts.traces.origins import calm
 from ctxdispatch_contexts.traces.run import Run
 
@@ -134,16 +134,18 @@ def operates(*functions: Any) -> None:
         make(f)
 
 
-def trace(source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | None) -> Trace:
+def trace(
+    source: Any, args: Sequence[Any], context: Any, wrt: Sequence[int] | None, most: int = MAX_LINES
+) -> Trace:
     """A trace of source.call(*args), for derivatives with respect to the arguments `wrt` by the rules of
-    `context`. Raises Unfit where there is none: then nothing has happened."""
+    `context`, of so many lines at most. Raises Unfit where there is none: then nothing has happened."""
     if not calm():
         raise Unfit("NumPy is to raise (np.seterr), or warnings are errors")
     names = [f"a{i}" for i in range(len(args))]
     left_out = [value is Default for value in args]
     if left_out != sorted(left_out):
         raise Unfit("an argument that is left out before one that is given")
-    run = Run(context, None if wrt is None else {names[i] for i in wrt})
+    run = Run(context, None if wrt is None else {names[i] for i in wrt}, most)
     try:
         return _traced(run, source, args[: left_out.count(False)], names)
     except RecursionError:
