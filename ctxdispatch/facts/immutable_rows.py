@@ -42,7 +42,12 @@ of(fact(result="itself 0"), IMMUTABLE, "__copy__ __deepcopy__ canonical conjugat
 of(
     fact(effect=True, repeats=True, looks="1.. **", methods=ATTRIBUTE),
     (datetime.date, datetime.datetime),
-    "now today utcnow fromtimestamp utcfromtimestamp timestamp astimezone",
+    "now today utcnow timestamp astimezone",
+)
+of(
+    fact(effect=True, repeats=True, looks="1.. **", methods=f"index {NUMBER} {ATTRIBUTE}"),
+    (datetime.date, datetime.datetime),
+    "fromtimestamp utcfromtimestamp",
 )
 _ASKED = f"class buffer add radd mul rmul lt le gt ge eq ne {ATTRIBUTE}"
 _OF_TEXT = fact(

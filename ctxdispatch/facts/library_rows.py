@@ -337,4 +337,6 @@ EXCEPTIONS = [
     cls for cls in vars(builtins).values() if issubclass(type(cls), type) and issubclass(cls, BaseException)
 ]
 rows(fact(result="holds 0.. **"), EXCEPTIONS)
+_LOOKING = (OSError, UnicodeError, SyntaxError)  # into what they are given
+of(fact(stores="0", keeps="1.. **"), [e for e in EXCEPTIONS if not issubclass(e, _LOOKING)], "__init__")
 __all__ = ["EXCEPTIONS", "ITERATORS"]

@@ -33,8 +33,13 @@ def in_time(has_other_way: bool, make: Callable[..., R], *args: object) -> R | N
 
 def steps(most: int) -> Iterator[int]:
     """Of making a program, so long as there is time."""
-    ends = _ends.get()
     for step in range(most):
-        if ends is not None and time.thread_time() > ends:
-            raise TooLong
+        check()
         yield step
+
+
+def check() -> None:
+    """Raises where the time is over."""
+    ends = _ends.get()
+    if ends is not None and time.thread_time() > ends:
+        raise TooLong

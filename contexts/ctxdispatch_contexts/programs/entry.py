@@ -60,7 +60,7 @@ from ctxdispatch_contexts.programs.sizes import (
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, call_of, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
-from ctxdispatch_contexts.traces.straight import recorder, straightened
+from ctxdispatch_contexts.traces.straight import Again, recorder, straightened
 
 _making = Making()
 
@@ -95,8 +95,7 @@ class Entry:
         self.specialised: dict[tuple[T.Type, ...], list[Specialised]] = {}
         self._rounds: dict[tuple[T.Type, ...], Rounds] = {}
         self.counted: set[tuple[T.Type, ...]] = set()
-        self.ran: set[tuple[T.Type, ...]] = set()
-        self.untraced: set[tuple[T.Type, ...]] = set()
+        self.ran, self.untraced = set[tuple[T.Type, ...]](), set[tuple[T.Type, ...]]()
         self.waits: dict[tuple[T.Type, ...], int] = {}  # by how many recorded calls, for long traces
         self.function = self.calling(self.miss)
         self.stub: CodeType = self.function.__code__
@@ -279,6 +278,8 @@ class Entry:
             run = tiers.run_of(self.mode, run, reason)
             return Specialised(self, program, self._otherwise(stale), run, reason), counted
         rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
+        if rounds.too_long:
+            return recorder(self, types, args, run, tiers.TOO_LONG), types
         with expecting(rounds.times > 0):
             found = in_time(run is not None, self.program_or_reason, types, run is None)
             program, reason = found or (None, tiers.TOO_LONG)
@@ -293,6 +294,8 @@ class Entry:
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self.drop, types))
         run = tiers.run_of(self.mode, run, reason)
+        if run is not None and program.attempt:
+            run = Again(self, types, run)
         return Specialised(self, program, self._otherwise(stale), run, reason), types
 
     def drop(self, types: tuple[T.Type, ...]) -> None:
@@ -341,20 +344,17 @@ class Entry:
 
     def _call(self, *args: Any) -> Any:
         """What is differentiated, itself."""
-        given = [a for a in args if a is not Default]
-        return self.source.call(*given)
+        return self.source.call(*[a for a in args if a is not Default])
 
     def _otherwise(self, stale: bool) -> Callable[..., Any]:
         """Where calls go that the next program does not fit: to the programs there are, newest first."""
         if stale or len(self.specialised) % MAX_CHAIN == 0:
             return self.miss
-        return FunctionType(
-            self.function.__code__, self.namespace, self.function.__name__, None, self.function.__closure__
-        )
+        now = self.function
+        return FunctionType(now.__code__, self.namespace, now.__name__, None, now.__closure__)
 
     def program(self, types: tuple[T.Type, ...]) -> Program:
-        program = self._for_one_length(types)
-        for_any_length(self, program, types)
+        for_any_length(self, program := self._for_one_length(types), types)
         return self._guarded(program, types)
 
     def _for_one_length(self, types: tuple[T.Type, ...], mode: Mode | None = None) -> Program:

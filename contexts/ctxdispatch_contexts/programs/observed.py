@@ -33,7 +33,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.kinds import only_recorded
 from ctxdispatch_contexts.programs.lifting import is_installed
 from ctxdispatch_contexts.programs.owned import Bounded
-from ctxdispatch_contexts.programs.tiers import Reason
+from ctxdispatch_contexts.programs.tiers import TOO_LONG, Reason
 
 MAX_ROUNDS = 50
 """So often tests are put into one program: a pass that takes one out again would go on for ever."""
@@ -71,16 +71,17 @@ _PLACES = Bounded(1 << 15)
 
 class Rounds:
     """How often runs of one function at types have noted. `ready`: one has since its program was made, or
-    tried to be. `owed`: seconds that runs take before one notes again, of what was made in vain."""
+    tried to be. `owed`: seconds that runs take before one notes again, of what was made in vain. `too_long`:
+    making it took too long, and would again."""
 
-    times, ready, owed = 0, False, 0.0
+    times, ready, owed, too_long = 0, False, 0.0, False
 
     def noted(self) -> None:
         self.times, self.ready = self.times + 1, True
 
     def tried(self, made: bool, seconds: float, reason: Reason | None) -> None:
         """There is a program, or not: with what was noted neither, if it was."""
-        self.ready = False
+        self.ready, self.too_long = False, reason is TOO_LONG
         self.owed = 0.0 if made or seconds < FREE else seconds
         if not made and (self.times or (reason is not None and reason.lasts)):
             self.times = MAX_TIMES

@@ -9,37 +9,52 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Return
 from ctxdispatch.ir.values import Operand
 from ctxdispatch_contexts.programs.activity import passed
 
+Place = tuple[Block, int]
+
 
 class Order:
     """What may run after what."""
 
     def __init__(self, graph: Graph) -> None:
-        self.place: dict[Any, tuple[Block, int]] = {}
+        self.place: dict[Any, Place] = {}
+        self._entered: dict[tuple[Block, tuple[Place, ...]], set[Block]] = {}
         for block in graph.blocks:
             self.place.update(dict.fromkeys(block.params, (block, -1)))
             for i, op in enumerate(block.ops):
                 self.place[op] = (block, i)
                 self.place.update(dict.fromkeys(op.results, (block, i)))
 
-    def after(self, start: tuple[Block, int], end: tuple[Block, int], *avoiding: Any) -> bool:
+    def after(self, start: Place, end: Place, *avoiding: Any) -> bool:
         """Control may get from `start` to `end` without passing any of `avoiding`."""
-        walls = [self.place[a] for a in avoiding if a in self.place]
-        work = [start]
-        seen: set[Block] = set()
-        while work:
-            block, index = work.pop()
-            ahead = [i for b, i in walls if b is block and i > index]
-            if block is end[0] and index < end[1] <= min([*ahead, end[1]]):
-                return True
-            if not ahead:
-                for successor in block.successors():
-                    if successor not in seen:
-                        seen.add(successor)
-                        work.append((successor, -2))
-        return False
+        walls = tuple([self.place[a] for a in avoiding if a in self.place])
+        block, index = start
+        ahead = [i for b, i in walls if b is block and i > index]
+        if block is end[0] and index < end[1] <= min([*ahead, end[1]]):
+            return True
+        if ahead or end[0] not in self._entered_from(block, walls):
+            return False
+        return end[1] <= min((i for b, i in walls if b is end[0]), default=end[1])
+
+    def _entered_from(self, start: Block, walls: tuple[Place, ...]) -> set[Block]:
+        """The blocks that control may come to, out of `start`. It is asked for each store and reader."""
+        if walls:  # most are behind, where control does not come again
+            free = self._entered_from(start, ())
+            walls = tuple([wall for wall in walls if wall[0] in free])
+        found = self._entered.get((start, walls))
+        if found is None:
+            closed = {block for block, _ in walls}
+            found = self._entered[start, walls] = {*start.successors()}
+            work = [*found]
+            while work:
+                block = work.pop()
+                if block not in closed:
+                    new = {*block.successors()} - found
+                    found |= new
+                    work += new
+        return found
 
 
-def uses(graph: Graph) -> Iterator[tuple[Operand, tuple[Block, int], Any]]:
+def uses(graph: Graph) -> Iterator[tuple[Operand, Place, Any]]:
     """(operand, place, user) of every use; the user is an op, or the parameter that an edge passes it to, or
     None."""
     for block in graph.blocks:

@@ -24,7 +24,7 @@ from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.held import only_used
 from ctxdispatch.passes.snapshots import snapshot
-from ctxdispatch_contexts.programs import apart, messages
+from ctxdispatch_contexts.programs import apart, budget, messages
 from ctxdispatch_contexts.programs.activity import active_values, carries, varied_values
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.arguments import check_argument, check_memory, check_value
@@ -188,6 +188,7 @@ def differentiate(
     leaving = Leaving(prepared.read)
     adjoint = _adjoint(graph, wrt, mode, entries, own, leaving)
     snapshot("adjoint", graph)
+    budget.check()
     if adjoint is not None:
         tidy(adjoint)
         snapshot("tidy", graph)

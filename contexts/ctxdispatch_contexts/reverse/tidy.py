@@ -27,6 +27,7 @@ from ctxdispatch.passes.dce import dce
 from ctxdispatch.passes.pure import PureFunction
 from ctxdispatch_contexts import derivatives
 from ctxdispatch_contexts.derivatives.table import linearity
+from ctxdispatch_contexts.programs import budget
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.programs.operands import numeric
 from ctxdispatch_contexts.programs.primitive import Primitive
@@ -58,6 +59,7 @@ def tidy(adjoint: Adjoint) -> None:
     graph = adjoint.graph
     prune(graph)
     while _drop_zeros(graph):
+        budget.check()
         prune(graph)
     _settle_zeros(adjoint)
     _drop_fulls(graph)

@@ -24,7 +24,8 @@ LEAVES = frozenset({
     *INTEGER, bool, np.bool_, str, bytes, type(None), type(Ellipsis), type(NotImplemented), range, object,
     re.Pattern, re.Match, types.CodeType, types.ModuleType, np.ufunc, type(np.sum),
     types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
-    types.MemberDescriptorType, types.ClassMethodDescriptorType, type(collections.namedtuple("_", "field").field),
+    types.MemberDescriptorType, types.ClassMethodDescriptorType,
+    type(collections.namedtuple("_", "field").field),
 })  # fmt: skip
 """Classes of objects that cannot change, or of which each part that is read is noted by itself."""
 FIXED = LEAVES | {

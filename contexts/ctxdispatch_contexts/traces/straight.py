@@ -139,6 +139,24 @@ def straightened(
     return None
 
 
+class Again:
+    """What runs where an attempt has failed: the first time `recording`, then what has a trace."""
+
+    def __init__(self, entry: Entry, types: Any, recording: Callable[..., Any]) -> None:
+        self._entry, self._types, self.recording = entry, types, recording
+        self._straight: Straight | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        entry, types = self._entry, self._types
+        if self._straight is None:
+            self._straight = straightened(entry, types, args, self.recording)
+        if self._straight is not None:
+            return self._straight(*args)
+        found = self.recording(*args)
+        entry.ran.add(types)
+        return found
+
+
 def recorder(
     entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any], reason: Reason,
     rounds: Rounds | None = None,
