@@ -155,7 +155,7 @@ def chosen(g, masks, arrays):
 def windows(g, y, x, window_shape, axis=None, *, subok=False, writeable=False):
     """An element stands in many windows, whose cotangents add."""
     at = sliding_window_view(np.arange(x.size).reshape(x.shape), window_shape, axis).reshape(-1)
-    parts = (g.real, g.imag) if np.iscomplexobj(g) else (g,)
-    sums = [np.bincount(at, part.reshape(-1), x.size) for part in parts]
-    whole = sums[0] + 1j * sums[1] if len(sums) > 1 else sums[0]
+    whole = np.bincount(at, g.real.reshape(-1), x.size)
+    if np.iscomplexobj(g):
+        whole = whole + 1j * np.bincount(at, g.imag.reshape(-1), x.size)
     return (whole.reshape(x.shape).astype(x.dtype, copy=False),)

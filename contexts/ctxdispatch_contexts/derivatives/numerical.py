@@ -244,9 +244,20 @@ def unwrap(g, y, p, discont=None, axis=-1, *, period=None):
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     if indexing != "xy" and indexing != "ij":
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
+    if len(xi) == 2 and not sparse and copy:
+        return grids_of_two(*xi, indexing)
     lines = [np.reshape(x, shape) for x, shape in zip(xi, line_shapes(len(xi), indexing), strict=True)]
     grids = lines if sparse else np.broadcast_arrays(*lines)
     return tuple([grid.copy() for grid in grids]) if copy else grids
+
+
+def grids_of_two(x, y, indexing):
+    """Without lists, whose lengths programs do not know."""
+    x, y = np.reshape(x, -1), np.reshape(y, -1)
+    shape = (y.size, x.size) if indexing == "xy" else (x.size, y.size)
+    if indexing == "xy":
+        return np.broadcast_to(x, shape).copy(), np.broadcast_to(y[:, None], shape).copy()
+    return np.broadcast_to(x[:, None], shape).copy(), np.broadcast_to(y, shape).copy()
 
 
 def line_shapes(n, indexing):

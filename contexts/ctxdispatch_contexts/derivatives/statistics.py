@@ -69,15 +69,22 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=False):
     return (mean, total) if returned else mean
 
 
+_INCONSISTENT = "Shape of weights must be consistent with shape of a along specified axis."
+
+
 def weights_of(a, w, axis):
     """The weights of all elements, from those along the axes that are averaged over."""
     if w.shape == a.shape:
         return w
     if axis is None:
         raise TypeError("Axis must be specified when shapes of a and weights differ.")
+    if w.ndim == 1 and a.ndim == 2 and (axis == 0 or axis == 1 or axis == -1):  # without lists of lengths
+        if w.shape[0] != a.shape[axis]:
+            raise ValueError(_INCONSISTENT)
+        return np.broadcast_to(w[:, None] if axis == 0 else w, a.shape)
     axes = normalized(axis, a.ndim)
     if w.shape != tuple([a.shape[i] for i in axes]):
-        raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        raise ValueError(_INCONSISTENT)
     ordered = w.transpose(np.argsort(axes).tolist())
     return np.broadcast_to(ordered.reshape([n if i in axes else 1 for i, n in enumerate(a.shape)]), a.shape)
 

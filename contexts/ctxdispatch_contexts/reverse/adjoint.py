@@ -25,6 +25,7 @@ from ctxdispatch.ir.analysis import Loop
 from ctxdispatch.ir.graph import Block, Edge, Iterate, Op
 from ctxdispatch.ir.values import Const, Operand, Value
 from ctxdispatch.passes import types as T
+from ctxdispatch_contexts.programs import budget
 from ctxdispatch_contexts.programs.activity import passed
 from ctxdispatch_contexts.reverse import cotangents
 from ctxdispatch_contexts.reverse.bars import (
@@ -101,6 +102,7 @@ class Adjoint(Cotangents):
         return list(self.shape.preds(block))
 
     def _block(self, block: Block) -> None:
+        budget.check()
         for op in list(reversed(block.ops)):
             if self._is_reversed(op):
                 self.build.pos, self.reversing = op.pos, op
