@@ -487,6 +487,12 @@ def _(draw):
     return (array(draw, (2, 3, 4)), draw(st.integers(-3, 2)), draw(st.integers(-3, 3))), {}
 
 
+@case(np.lib.stride_tricks.sliding_window_view)
+def _(draw):
+    windows = [((2, 3),), (2, 0), (3, -1), ((2, 2), (0, 0)), ((1, 4), (1, 0)), ((4, 5), None)]
+    return (array(draw, (4, 5)), *draw(st.sampled_from(windows))), {}
+
+
 @case(np.expand_dims)
 def _(draw):
     return (array(draw, shape_of(draw, 1, 2)), draw(st.sampled_from([0, -1, 1, (0, 1), (0, -1)]))), {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ctxdispatch_contexts.derivatives.blocks import (
     after,
@@ -164,6 +165,11 @@ def rollaxis(a, axis, start=0):
 
 
 # -- reversal and rotation -----------------------------------------------------------------------------------
+
+
+@block(sliding_window_view)
+def windows(x, window_shape, axis=None, *, subok=False, writeable=False):
+    return sliding_window_view(x, window_shape, behind(axis, x))
 
 
 @block(np.flip)

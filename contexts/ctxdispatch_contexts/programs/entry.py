@@ -60,7 +60,7 @@ from ctxdispatch_contexts.programs.sizes import (
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, call_of, compiling
 from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
-from ctxdispatch_contexts.traces.straight import Again, recorder, straightened
+from ctxdispatch_contexts.traces.straight import again, recorder, straightened
 
 _making = Making()
 
@@ -293,9 +293,7 @@ class Entry:
             return recorder(self, types, args, run, reason, rounds), types
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self.drop, types))
-        run = tiers.run_of(self.mode, run, reason)
-        if run is not None and program.attempt:
-            run = Again(self, types, run)
+        run = again(self, program, types, tiers.run_of(self.mode, run, reason))
         return Specialised(self, program, self._otherwise(stale), run, reason), types
 
     def drop(self, types: tuple[T.Type, ...]) -> None:

@@ -55,7 +55,9 @@ def spell_out_stores(graph: Graph) -> bool:
             if op.fn in _SPELLED:
                 changed |= _SPELLED[op.fn](op)
             elif op.fn in _SPELLED_BEFORE:
-                changed |= _SPELLED_BEFORE[op.fn](graph, block, op)
+                changed |= _SPELLED_BEFORE[op.fn](block, op)
+            elif op.fn is operator.setitem:
+                changed |= _stored_items(graph, block, op)
             elif type(op.fn) is np.ufunc:
                 same.update(_without_out(block, op))
     if same:
@@ -153,7 +155,7 @@ _DIAGONAL, _ALONG = _Diagonal(), _Along()
 ZERO_BY_RULE.update({_DIAGONAL, _ALONG})
 
 
-def _filled_diagonal(graph: Graph, block: Block, op: Op) -> bool:
+def _filled_diagonal(block: Block, op: Op) -> bool:
     if op.kwnames or len(op.args) != 2:
         return False
     matrix, value = map(operand_type, op.args)
@@ -176,7 +178,7 @@ def _before(block: Block, op: Op, fn: Any, *operands: Operand) -> Operand:
     return made.result
 
 
-def _sorted(graph: Graph, block: Block, op: Op) -> bool:
+def _sorted(block: Block, op: Op) -> bool:
     if not _fits(op.args[0], operand_type(op.args[0])):
         return False
     made = Op(Const(np.sort), [*op.args], [Value()], op.kwnames, op.pos)
@@ -217,8 +219,8 @@ def _as_tuple(operand: Operand, block: Block, used: Mapping[Value, list[Use]], b
     return items.result
 
 
-_SPELLED_BEFORE: dict[Any, Callable[[Graph, Block, Op], bool]] = {
-    np.fill_diagonal: _filled_diagonal, np.ndarray.sort: _sorted, operator.setitem: _stored_items,
+_SPELLED_BEFORE: dict[Any, Callable[[Block, Op], bool]] = {
+    np.fill_diagonal: _filled_diagonal, np.ndarray.sort: _sorted,
 }  # fmt: skip
 _SPELLED: dict[Any, Callable[[Op], bool]] = {np.copyto: _copied, np.ndarray.fill: _filled}
 

@@ -57,7 +57,8 @@ _TOLD = frozenset({bool, np.bool_, str, bytes, *INTEGER})
 
 
 _SMALL = 10_000
-_OF_ITEMS = {operator.getitem: 2, operator.setitem: 3, type(np.r_).__getitem__: 2}
+_JOINS = type(np.r_).__getitem__
+_OF_ITEMS = {operator.getitem: 2, operator.setitem: 3}
 
 ORDERED = frozenset(f for f in COMPARISONS if f.__name__[0] in "lg")
 """Of numbers they ask which is less."""
@@ -291,6 +292,7 @@ class Run(Checks):
 
     def call(self, callee: Any, args: Args, kwargs: Kwargs) -> str:
         """The statement or expression."""
+        callee = operator.getitem if callee is _JOINS else callee
         if callee in _OF_ITEMS and len(args) == _OF_ITEMS[callee]:
             place = f"{self.expression(args[0])}[{self.index(args[1])}]"
             return f"{place} = {self.expression(args[2])}" if callee is operator.setitem else place

@@ -22,6 +22,7 @@ from ctxdispatch_contexts.traces.lines import Left
 
 if TYPE_CHECKING:
     from ctxdispatch_contexts.programs.entry import Entry
+    from ctxdispatch_contexts.programs.mode import Program
     from ctxdispatch_contexts.programs.observed import Rounds
     from ctxdispatch_contexts.traces.tracer import Trace
 
@@ -155,6 +156,13 @@ class Again:
         found = self.recording(*args)
         entry.ran.add(types)
         return found
+
+
+def again(
+    entry: Entry, program: Program, types: Any, run: Callable[..., Any] | None
+) -> Callable[..., Any] | None:
+    """What records the runs of an entry that has this program, or what is better once it has failed."""
+    return Again(entry, types, run) if run is not None and program.attempt else run
 
 
 def recorder(
