@@ -159,3 +159,53 @@ def test_compiled_where_nobody_else_reads_it(make):
     f = made("alone", make, SOURCES["product"])
     grad(f)(P.copy())
     assert "compiled whole" in str(explain(grad(f))(P.copy()))
+
+
+def overwritten_indices(p):
+    """Each is read, and stored to afterwards."""
+    at, total = np.zeros(2, dtype=int), 0.0
+    steps = np.outer(p, p)
+    for i in range(3):
+        at[0] = i
+        pair = (at, np.arange(2))
+        total = total + np.sum(steps[pair] ** 2) * p[i]
+        at[1] = i + 1
+    return total
+
+
+def best_path(p):
+    scores, back = np.zeros((3, 4)), np.zeros((3, 4), dtype=int)
+    scores[0] = p
+    for t in range(1, 3):
+        moved = scores[t - 1][:, None] + np.outer(p, p)
+        back[t] = moved.argmax(axis=0)
+        scores[t] = moved[back[t], np.arange(4)]
+    return np.sum(scores[-1] ** 2)
+
+
+@pytest.mark.parametrize("f", [overwritten_indices, best_path])
+def test_indices_that_are_stored_to_later(f):
+    gradient = grad(f)
+    for x in (P, P, P[::-1].copy(), P):
+        np.testing.assert_allclose(gradient(x), differences(f, x), rtol=1e-5)
+        np.testing.assert_allclose(jacfwd(f)(x), differences(f, x), rtol=1e-5)
+
+
+LISTS = {
+    "a row": "x = np.zeros((2, 4)); x[0] = [p[0], p[1] * 2.0, 1, p[3]]; x[1] = (1, 2, 3, 4)",
+    "rows": "x = np.ones((2, 2)); x[:] = [[p[0], p[1]], [p[2], 1.0]]",
+    "at indices": "x = np.zeros((4, 4)); x[[0, 1], [2, 3]] = [p[0], p[1]]",
+    "changed before": "x = np.zeros(4); v = [p[0]] * 4; v[1] = p[2] * p[3]; x[:] = v; v[0] = 0.0; x *= v[1]",
+    "sorted": "x = np.outer(p, p[::-1]); x.sort(axis=0); x[1:].sort()",
+    "diagonal": "x = np.outer(p, p); np.fill_diagonal(x, p[:2]); np.fill_diagonal(x[1:], np.ones(9) * p[0])",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_what_is_stored_under_other_names(name):
+    space = {"np": np}
+    exec(f"def f(p):\n    {LISTS[name]}\n    return np.sum(x**2 * np.arange(x.size).reshape(x.shape))", space)
+    f = space["f"]
+    for _ in range(3):
+        np.testing.assert_allclose(grad(f)(P), differences(f, P), rtol=1e-5)
+    np.testing.assert_allclose(jacfwd(f)(P), differences(f, P), rtol=1e-5)
