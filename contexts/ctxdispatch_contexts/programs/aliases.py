@@ -27,7 +27,12 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.bits import numbers_in
-from ctxdispatch_contexts.programs.containers import CONTAINERS, copies_items
+from ctxdispatch_contexts.programs.containers import (
+    CONTAINERS,
+    copies_by_index,
+    copies_items,
+    gives_new_inside,
+)
 from ctxdispatch_contexts.programs.entries_made import makes_entries, makes_new
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
 from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
@@ -200,6 +205,8 @@ class Objects:
             self._view(op)
         else:
             self._unknown(op)
+        if op.fn not in _READS and gives_new_inside(op, fact):
+            self._hold(self._bit(op), self._bit(op))  # one site for all of it
 
     def _known(self, op: Op, fact: Fact) -> None:
         self._keep(op, fact)
@@ -368,13 +375,6 @@ def _may_share(op: Op) -> bool:
 MOST_OF_ASTYPE = 5  # x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them
 
 
-def copies_by_index(index: T.Type) -> bool:
-    """An array indexed with it is certainly copied: there is an array of positions, or a mask, in it."""
-    if isinstance(index, T.TupleOf):
-        return any(map(copies_by_index, index.items))
-    return (isinstance(index, T.ArrayOf) and bool(index.dims)) or isinstance(index, T.ListOf)
-
-
 def names_dict(name: Operand) -> bool:
     """It may be `__dict__`."""
     return not isinstance(name, Const) or name.value == "__dict__"
@@ -395,4 +395,4 @@ def _immutable(operand: Operand) -> bool:
     return type_ is not T.Never and effects.immutable(type_)
 
 
-__all__ = ["GLOBAL", "Objects", "Sites", "copies_by_index", "is_outside", "keeps_nothing"]
+__all__ = ["GLOBAL", "Objects", "Sites", "is_outside", "keeps_nothing"]

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ctxdispatch.facts import Fact, Shares
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand
+from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.resolve import class_attribute
 from ctxdispatch.passes.types import operand_type
@@ -28,6 +30,31 @@ def copies_items(op: Op) -> bool:
         container, place = (T.cls_of(operand_type(a)) for a in op.args[:2])
         return container is list and place is slice
     return op.fn is iter and T.cls_of(operand_type(op.args[0])) in CONTAINERS
+
+
+def copies_by_index(index: T.Type) -> bool:
+    """An array indexed with it is certainly copied: there is an array of positions, or a mask, in it."""
+    if isinstance(index, T.TupleOf):
+        return any(map(copies_by_index, index.items))
+    return (isinstance(index, T.ArrayOf) and bool(index.dims)) or isinstance(index, T.ListOf)
+
+
+def gives_new_inside(op: Op, row: Fact | None) -> bool:
+    """It gives a tuple, list or object that may hold what is new as well: `np.modf(x)` two arrays. (Displays
+    and containers made of others hold what these hold.)"""
+    if op.fn in DISPLAYS or issubclass(type(op.fn), type) or all(map(_holds_nothing, op.results)):
+        return False
+    if row is None or type(op.fn) is np.ufunc:
+        return True
+    holding = [s.operands for s in row.result if s.shares in (Shares.HOLDS, Shares.COPIES)]
+    if any(operands.positions or operands.start is not None for operands in holding):
+        return False
+    return not row.result or any(s.shares is not Shares.ITEM for s in row.result)
+
+
+def _holds_nothing(value: Operand) -> bool:
+    type_ = operand_type(value)
+    return effects.immutable(type_) or (isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O")
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:

@@ -17,9 +17,10 @@ from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import gives_new, makes_new
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.programs.activity import SCATTERS, has_zero_derivative, passed
-from ctxdispatch_contexts.programs.aliases import Objects, Sites, copies_by_index
+from ctxdispatch_contexts.programs.aliases import Objects, Sites
 from ctxdispatch_contexts.programs.apart import Strangers
 from ctxdispatch_contexts.programs.changes import changed, changed_objects
+from ctxdispatch_contexts.programs.containers import copies_by_index
 from ctxdispatch_contexts.programs.followed import Followed, is_array, whole
 from ctxdispatch_contexts.programs.order import Order, uses
 from ctxdispatch_contexts.programs.overlapping import may_run_over
