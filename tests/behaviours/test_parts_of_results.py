@@ -25,7 +25,9 @@ SOURCES = {
     "unpacked": "(lambda i: i)(*np.nonzero(p > 0.0))",
 }  # fmt: skip
 READS = {
-    "factor": "np.sum(p * w)", "index": "np.sum(p[w if w.dtype.kind == 'i' else w.astype(int) % 4] ** 2)", "both": "np.sum(np.sin(p * w) * w)",
+    "factor": "np.sum(p * w)",
+    "index": "np.sum(p[w if w.dtype.kind == 'i' else w.astype(int) % 4] ** 2)",
+    "both": "np.sum(np.sin(p * w) * w)",
     "kept": "np.sum([w][0] * p) + np.sum({'w': w}['w'] ** 2)",
 }  # fmt: skip
 STORES = ["w[0] = 3", "v = w[1:]; v[:] = 2", "w *= 0", "w.fill(1)", "w[::2] += 1", "np.copyto(w, 1)"]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.facts import Fact, Shares
+from ctxdispatch.facts import SETS_ATTRIBUTE, Fact, Shares
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Op
 from ctxdispatch.ir.values import Const, Operand
@@ -39,13 +39,18 @@ def copies_by_index(index: T.Type) -> bool:
     return (isinstance(index, T.ArrayOf) and bool(index.dims)) or isinstance(index, T.ListOf)
 
 
+_BARE = (*DISPLAYS, object.__new__, *SETS_ATTRIBUTE)
+
+
 def gives_new_inside(op: Op, row: Fact | None) -> bool:
     """It gives a tuple, list or object that may hold what is new as well: `np.modf(x)` two arrays. (Displays
     and containers made of others hold what these hold.)"""
-    if op.fn in DISPLAYS or issubclass(type(op.fn), type) or all(map(_holds_nothing, op.results)):
+    if op.fn in _BARE or issubclass(type(op.fn), type) or all(map(_holds_nothing, op.results)):
         return False
-    if row is None or type(op.fn) is np.ufunc:
+    if row is None or (type(op.fn) is np.ufunc and op.fn.nout > 1):
         return True
+    if row.out is not None:  # an array, which could be written into another
+        return False
     holding = [s.operands for s in row.result if s.shares in (Shares.HOLDS, Shares.COPIES)]
     if any(operands.positions or operands.start is not None for operands in holding):
         return False
