@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from ctxdispatch import explain, grad, hessian, jacfwd, jvp
+from ctxdispatch_contexts.programs import left_names
 
 P = np.array([1.2, 0.7, 2.1, 1.6])
 
@@ -209,3 +210,22 @@ def test_what_is_stored_under_other_names(name):
     for _ in range(3):
         np.testing.assert_allclose(grad(f)(P), differences(f, P), rtol=1e-5)
     np.testing.assert_allclose(jacfwd(f)(P), differences(f, P), rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", ["np.array({}, copy=True)", "{}.astype(float, copy=True)", "np.copy({})"])
+def test_a_copy_is_not_the_argument(make):
+    """Else a store into it would be one that is seen outside, after which other programs have to look."""
+    before = {*left_names._LEFT}
+    gradient = grad(made("alone", make, "p"))
+    for _ in range(3):
+        gradient(P)
+    assert {*left_names._LEFT} <= before
+
+
+@pytest.mark.parametrize("copy", ["False", "None", "p is None"])
+def test_what_may_be_the_argument(copy):
+    f = made("alone", f"np.array({{}}, copy={copy})", "p")
+    given = P.copy()
+    value = f(P.copy())
+    np.testing.assert_allclose(grad(f)(given), grad(made("alone", "{}", "p"))(P.copy()))
+    assert not np.array_equal(given, P) and value == made("alone", "{}", "p")(P.copy())

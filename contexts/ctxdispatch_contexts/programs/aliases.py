@@ -369,7 +369,9 @@ def _gives_later(op: Op) -> bool:
 
 def _may_share(op: Op) -> bool:
     """The new array may be an operand after all, or a view of one."""
-    return "copy" in op.kwnames or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
+    named = op.args[len(op.args) - op.kwnames[::-1].index("copy") - 1] if "copy" in op.kwnames else None
+    asked = named is not None and not (isinstance(named, Const) and named.value is True)
+    return asked or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
 
 
 MOST_OF_ASTYPE = 5  # x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them
