@@ -213,9 +213,13 @@ def gives_new(op: Op) -> bool:
     out = _MOST_OF_COPIES if row is None or function in COPIES else row.out
     if "out" in op.kwnames or (out is not None and len(args) - len(op.kwnames) > out):
         return False
-    named = dict(zip(op.kwnames, op.args[len(op.args) - len(op.kwnames) :], strict=True))
-    copy = named.get("copy")
-    return copy is None or (isinstance(copy, Const) and copy.value is True)
+    return copy_is_asked(op)
+
+
+def copy_is_asked(op: Op) -> bool:
+    """`copy` is True, or is not given by its name."""
+    copy = op.args[op.kwnames.index("copy") - len(op.kwnames)] if "copy" in op.kwnames else Const(True)
+    return isinstance(copy, Const) and copy.value is True
 
 
 _MOST_OF_COPIES = 4

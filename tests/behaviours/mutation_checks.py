@@ -2,6 +2,7 @@
 against central differences, and what it leaves behind against what the plain call leaves."""
 
 import copy
+import linecache
 
 import numpy as np
 
@@ -15,16 +16,24 @@ def numbers(x):
     return np.atleast_1d(np.asarray(x, float)).ravel()
 
 
-def central(f, x):
+def written(text, file):
+    """The function `f` of a text, which is where tracebacks find it."""
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    space = {"np": np}
+    exec(compile(text, file, "exec"), space)
+    return space["f"]
+
+
+def central(f, x, eps=EPS):
     """df/dx of a number f(x), x a float or an array of floats, which f may change."""
     if isinstance(x, float):
-        return (f(x + EPS) - f(x - EPS)) / (2 * EPS)
+        return (f(x + eps) - f(x - eps)) / (2 * eps)
     out = np.zeros(x.shape)
     for at in np.ndindex(x.shape):
         above, below = x.copy(), x.copy()
-        above[at] += EPS
-        below[at] -= EPS
-        out[at] = (f(above) - f(below)) / (2 * EPS)
+        above[at] += eps
+        below[at] -= eps
+        out[at] = (f(above) - f(below)) / (2 * eps)
     return out
 
 

@@ -1,11 +1,10 @@
 """Arrays of complex numbers that are stored to: right in every mode, and compiled."""
 
-import linecache
-
 import numpy as np
 import pytest
 
 from ctxdispatch import explain, grad, hessian, jacfwd, jvp
+from tests.behaviours.mutation_checks import central, written
 
 P = np.array([1.2, 0.7, 2.1, 1.6])
 
@@ -36,15 +35,7 @@ ENDS = {
 
 def made(name, end):
     text = f"def f(p):\n    {PROGRAMS[name]}\n    return {ENDS[end]}\n"
-    file = f"<{name}, {end}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    space = {"np": np}
-    exec(compile(text, file, "exec"), space)
-    return space["f"]
-
-
-def differences(f, p, h=1e-6):
-    return np.array([(f(p + s) - f(p - s)) / (2 * h) for s in np.eye(p.size) * h])
+    return written(text, f"<{name}, {end}>")
 
 
 @pytest.mark.parametrize("end", ENDS)
@@ -53,7 +44,7 @@ def test_right_in_every_mode(name, end):
     f = made(name, end)
     single = name == "single"
     close = {"rtol": 1e-3, "atol": 1e-2} if single else {"rtol": 1e-5, "atol": 1e-6}
-    expected = differences(f, P, 1e-2 if single else 1e-6)
+    expected = central(f, P, 1e-2 if single else 1e-6)
     for _ in range(3):
         np.testing.assert_allclose(grad(f)(P), expected, **close)
     np.testing.assert_allclose(jacfwd(f)(P), expected, **close)

@@ -21,7 +21,7 @@ from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.buffers import is_new
+from ctxdispatch.passes.buffers import copy_is_asked, is_new
 from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
@@ -32,6 +32,7 @@ from ctxdispatch_contexts.programs.containers import (
     copies_by_index,
     copies_items,
     gives_new_inside,
+    is_of_numbers,
 )
 from ctxdispatch_contexts.programs.entries_made import makes_entries, makes_new
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
@@ -124,7 +125,7 @@ class Objects:
             self._sites.append(site)
             self._held.append(0)
             self._looks_at.append(0)
-            if isinstance(site, Op) and len(site.results) == 1 and _is_of_numbers(site.results[0]):
+            if isinstance(site, Op) and len(site.results) == 1 and is_of_numbers(site.results[0]):
                 self._arrays |= 1 << self._number[site]
             if makes_entries(site):
                 self._making |= 1 << self._number[site]
@@ -327,11 +328,6 @@ class Objects:
             self._raise(result, bits)
 
 
-def _is_of_numbers(value: Value) -> bool:
-    """An array that holds no objects."""
-    return isinstance(value.type, T.ArrayOf) and value.type.dtype.kind != "O"
-
-
 def _makes_array(op: Op, fact: Fact) -> bool:
     """A function of NumPy's or an operator on arrays whose result is new."""
     if (elementwise(op.fn) is not None and not fact.result) or op.fn in COPIES:
@@ -369,9 +365,7 @@ def _gives_later(op: Op) -> bool:
 
 def _may_share(op: Op) -> bool:
     """The new array may be an operand after all, or a view of one."""
-    named = op.args[len(op.args) - op.kwnames[::-1].index("copy") - 1] if "copy" in op.kwnames else None
-    asked = named is not None and not (isinstance(named, Const) and named.value is True)
-    return asked or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
+    return not copy_is_asked(op) or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
 
 
 MOST_OF_ASTYPE = 5  # x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them

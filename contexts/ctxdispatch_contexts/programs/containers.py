@@ -58,8 +58,13 @@ def gives_new_inside(op: Op, row: Fact | None) -> bool:
 
 
 def _holds_nothing(value: Operand) -> bool:
-    type_ = operand_type(value)
-    return effects.immutable(type_) or (isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O")
+    return effects.immutable(operand_type(value)) or is_of_numbers(value)
+
+
+def is_of_numbers(operand: Operand) -> bool:
+    """An array that holds no objects."""
+    type_ = operand_type(operand)
+    return isinstance(type_, T.ArrayOf) and type_.dtype.kind != "O"
 
 
 def rebuild(like: Any, items: list[Any]) -> Any:

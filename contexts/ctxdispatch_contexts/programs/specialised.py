@@ -213,6 +213,16 @@ def raises_floating_point_errors() -> bool:
     return not {"raise", "call"}.isdisjoint(np.geterr().values())
 
 
+def note_run(entry: Entry, types: tuple[T.Type, ...]) -> None:
+    """One was recorded: the next may be traced, or, of a long one, the one after some more."""
+    entry.ran.add(types)
+    left = entry.waits.get(types, 0)
+    if left:
+        entry.waits[types] = left - 1
+        if left == 1:
+            entry.untraced.discard(types)
+
+
 class Recorder:
     """In the place of a program, where there is none: `body` records what the function does, by `run`, and
     notes for a program, if there are `rounds`."""
@@ -242,12 +252,7 @@ class Recorder:
     def _noting(self, body: Callable[..., Any], entry: Entry) -> Callable[..., Any]:
         def ran(*args: Any) -> Any:
             found = body(*args)
-            entry.ran.add(self.types)
-            left = entry.waits.get(self.types, 0)
-            if left:
-                entry.waits[self.types] = left - 1
-                if left == 1:
-                    entry.untraced.discard(self.types)
+            note_run(entry, self.types)
             return found
 
         return ran

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from types import BuiltinMethodType, MethodWrapperType
 from typing import Any
 
@@ -161,28 +161,33 @@ def _filled_diagonal(block: Block, op: Op) -> bool:
     matrix, value = map(operand_type, op.args)
     if not _fits(op.args[0], value) or len(matrix.dims) != 2:  # type: ignore[attr-defined]
         return False
+    if isinstance(value, T.ArrayOf) and len(value.dims) != 1:
+        return False
     stored = op.args[1]
     index = _before(block, op, _DIAGONAL, op.args[0])
     if isinstance(value, T.ArrayOf):
-        if len(value.dims) != 1:
-            return False
         stored = _before(block, op, operator.getitem, stored, _before(block, op, _ALONG, *op.args))
     op.callee, op.args, op.syntax = Const(operator.setitem), [op.args[0], index, stored], True
     return True
 
 
 def _before(block: Block, op: Op, fn: Any, *operands: Operand) -> Operand:
-    made = Op(Const(fn), [*operands], [Value()], (), op.pos, fn in (getattr, operator.getitem))
-    made.result.type = infer_op(made)
+    made = _typed(op, fn, operands)
     block.ops.insert(block.ops.index(op), made)
     return made.result
+
+
+def _typed(op: Op, fn: Any, operands: Sequence[Operand], kwnames: tuple[str, ...] = (), name: str = "") -> Op:
+    """What computes something for `op`."""
+    made = Op(Const(fn), [*operands], [Value(name)], kwnames, op.pos, fn is operator.getitem)
+    made.result.type = infer_op(made)
+    return made
 
 
 def _sorted(block: Block, op: Op) -> bool:
     if not _fits(op.args[0], operand_type(op.args[0])):
         return False
-    made = Op(Const(np.sort), [*op.args], [Value()], op.kwnames, op.pos)
-    made.result.type = infer_op(made)
+    made = _typed(op, np.sort, op.args, op.kwnames)
     block.ops.insert(block.ops.index(op), made)
     _store(op, op.args[0], made.result)
     return True
@@ -193,15 +198,14 @@ def _stored_items(graph: Graph, block: Block, op: Op) -> bool:
     value = op.args[2]
     if not is_of_floats(op.args[0]) or T.cls_of(operand_type(value)) not in (list, tuple):
         return False
-    made, before = Value(), list[Op]()
+    before = list[Op]()
     items = _as_tuple(value, block, uses(graph), before) if isinstance(value, Value) else value
-    array = Op(Const(np.array), [items], [made], (), op.pos)
-    made.type = infer_op(array)
-    if not _fits(op.args[0], made.type):
+    array = _typed(op, np.array, [items])
+    if not _fits(op.args[0], operand_type(array.result)):
         return False
     at = block.ops.index(op)
     block.ops[at:at] = [*before, array]
-    op.args = [*op.args[:2], made]
+    op.args = [*op.args[:2], array.result]
     return True
 
 
@@ -264,9 +268,8 @@ def _is_unbounded(at: tuple[Block, Op]) -> bool:
 
 
 def _as_product(block: Block, op: Op) -> bool:
-    made = Value(op.result.name)
-    plain = Op(Const(INPLACE[op.fn]), list(op.args), [made], (), op.pos)
-    made.type = infer_op(plain)
+    plain = _typed(op, INPLACE[op.fn], op.args, name=op.result.name)
+    made = plain.result
     dtype = getattr(operand_type(op.args[0]), "dtype", None)
     if getattr(made.type, "dtype", None) != dtype or not _fits(op.args[0], made.type):
         return False

@@ -10,12 +10,12 @@ here once, by the types of the argument.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph, Op
-from ctxdispatch.ir.rewrite import substitute, uses
+from ctxdispatch.ir.rewrite import Use, substitute
 from ctxdispatch.ir.values import Const, Operand, Position, Value
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.types import operand_type
@@ -30,9 +30,12 @@ _ADDS = {cotangents.add_entry: 1, cotangents.add_own_entry: 1, cotangents.add_in
 """They add to an entry: where its key is; the cotangent comes after it."""
 
 
-def deliver(graph: Graph, is_own: Callable[[Operand], bool]) -> None:
-    """In place. `is_own`: a new array that is read only where it is added."""
-    lowering = _Lowering(graph, is_own)
+def deliver(
+    graph: Graph, used: Mapping[Value, list[Use]], makers: Mapping[Value, Op],
+    is_own: Callable[[Operand], bool],
+) -> None:  # fmt: skip
+    """In place. `used`, `makers`: of its values; `is_own`: a new array that is read there only."""
+    lowering = _Lowering(used, makers, is_own)
     replaced: dict[Value, Operand] = {}
     for block in graph.blocks:
         for op in [op for op in block.ops if op.fn is releasing.released]:
@@ -50,9 +53,10 @@ def deliver(graph: Graph, is_own: Callable[[Operand], bool]) -> None:
 class _Lowering:
     """`ops`: what the last container that was lowered has become; `gone`: the ops in whose place they are."""
 
-    def __init__(self, graph: Graph, is_own: Callable[[Operand], bool]) -> None:
-        self.is_own, self.used = is_own, uses(graph)
-        self.makers = {r: op for _, op in graph.ops() for r in op.results}
+    def __init__(
+        self, used: Mapping[Value, list[Use]], makers: Mapping[Value, Op], is_own: Callable[[Operand], bool]
+    ) -> None:
+        self.used, self.makers, self.is_own = used, makers, is_own
         self.ops: list[Op] = []
         self.gone: list[Op] = []
         self._taken: Value | None = None

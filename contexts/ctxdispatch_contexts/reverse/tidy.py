@@ -251,7 +251,7 @@ def _own_entries(graph: Graph) -> None:
     copied."""
     used = uses(graph)
     makers = {r: op for _, op in graph.ops() for r in op.results}
-    deliver(graph, lambda operand: _is_own(operand, used, makers))
+    deliver(graph, used, makers, lambda operand: _is_own(operand, used, makers))
     replaced: dict[Value, Operand] = {}
     for _, op in graph.ops():
         if op.fn is cotangents.add_entry and _is_own(op.args[2], used, makers):

@@ -16,7 +16,7 @@ from ctxdispatch.dispatch.rules import version
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.left_names import anything_left, is_left
 from ctxdispatch_contexts.programs.sources import Source
-from ctxdispatch_contexts.programs.specialised import Recorder
+from ctxdispatch_contexts.programs.specialised import Recorder, note_run
 from ctxdispatch_contexts.programs.tiers import TRACED, Reason, run_of
 from ctxdispatch_contexts.traces.lines import Left
 
@@ -154,7 +154,7 @@ class Again:
         if self._straight is not None:
             return self._straight(*args)
         found = self.recording(*args)
-        entry.ran.add(types)
+        note_run(entry, types)
         return found
 
 
