@@ -131,7 +131,7 @@ class Registered(type):
         super().__init__(name, bases, namespace, **options)
         _set(cls, "_rules", {})
         _set(cls, "_memories", {})
-        _renew(cls)
+        _renew(cls, next(_numbers))  # no change of what there was before: `version` stays
 
     def __setattr__(cls, name: str, value: Any) -> None:
         super().__setattr__(name, value)
@@ -150,18 +150,17 @@ def _hook_changed(cls: Registered, name: str) -> None:
 _set = type.__setattr__
 
 
-def _renew(cls: Registered) -> None:
+def _renew(cls: Registered, version: int) -> None:
     """`_version` comes last: who reads a new version finds nothing of the old one."""
     _set(cls, "_found", {})
     _set(cls, "_table", (0, {}))
     _set(cls, "_asked", 0)
     _set(cls, "_plan", (0, None))
-    _stamps.append(next(_numbers))
-    _set(cls, "_version", _stamps[-1])
+    _set(cls, "_version", version)
 
 
 def version() -> int:
-    """Grows with every change to any context class."""
+    """Grows with every change to any context class there was."""
     return _stamps[-1]
 
 
@@ -175,7 +174,9 @@ def _family(cls: Registered) -> Iterator[Registered]:
 def changed(cls: Registered, what: Any) -> None:
     """New versions for `cls` and its subclasses; subscribers are called with the class and the callee."""
     for each in _family(cls):
-        _renew(each)
+        number = next(_numbers)
+        _renew(each, number)
+        _stamps.append(number)
         for memory in [reference() for reference in [*each._memories.values()]]:
             if memory is not None:
                 memory.forget()

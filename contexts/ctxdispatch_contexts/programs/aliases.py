@@ -67,6 +67,7 @@ class Objects:
         self._loose: dict[Sites, Sites] = {}
         self._apart: set[Value] = set()
         self._of: dict[Value, int] = {}
+        self._seen: dict[Op, tuple[int, ...]] = {}
         self._start(graph)
         before = -1
         while before != self._growth:
@@ -170,7 +171,10 @@ class Objects:
 
     def _block(self, block: Block) -> None:
         for op in block.ops:
-            self._op(op)
+            seen = (self._holding, *map(self._bits, op.operands()))
+            if self._seen.get(op) != seen:  # or there is nothing more that it could give
+                self._seen[op] = seen
+                self._op(op)
         if isinstance(block.terminator, Iterate):
             iterator = block.terminator.iterator
             self._raise(block.terminator.body.target.params[0], self._items(iterator))

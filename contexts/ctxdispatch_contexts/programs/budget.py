@@ -10,6 +10,8 @@ from typing import TypeVar
 R = TypeVar("R")
 SECONDS = 10.0
 """Of processor time."""
+SHORTLY = 2.0
+"""The same where a run may have a trace instead, which takes less, and for a part of a run."""
 
 _ends: ContextVar[float | None] = ContextVar("ends", default=None)
 
@@ -18,11 +20,15 @@ class TooLong(Exception):
     """The time is over."""
 
 
-def in_time(has_other_way: bool, make: Callable[..., R], *args: object) -> R | None:
-    """make(*args), what is made within included; None where it takes too long."""
-    if not has_other_way or _ends.get() is not None:
+def seconds(shortly: bool) -> float:
+    return min(SHORTLY, SECONDS) if shortly else SECONDS
+
+
+def in_time(most: float | None, make: Callable[..., R], *args: object) -> R | None:
+    """make(*args), what is made within included; None where it takes more seconds than `most`."""
+    if most is None or _ends.get() is not None:
         return make(*args)
-    token = _ends.set(time.thread_time() + SECONDS)
+    token = _ends.set(time.thread_time() + most)
     try:
         return make(*args)
     except TooLong:

@@ -12,11 +12,10 @@ from __future__ import annotations
 import functools
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import CodeType, FunctionType
 from typing import Any
 
-from ctxdispatch.bytecode.errors import UnsupportedSyntax
 from ctxdispatch.bytecode.pool import Pool
 from ctxdispatch.dispatch import recurse
 from ctxdispatch.dispatch import rules as context_rules
@@ -28,19 +27,12 @@ from ctxdispatch.ir.values import Const
 from ctxdispatch.passes import types as T
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.held import guardable, held_type
-from ctxdispatch_contexts.programs import tiers
+from ctxdispatch_contexts.programs import budget, tiers
 from ctxdispatch_contexts.programs.any_length import for_any_length
 from ctxdispatch_contexts.programs.apart import records
 from ctxdispatch_contexts.programs.arguments import Default, as_gradient
-from ctxdispatch_contexts.programs.budget import in_time
 from ctxdispatch_contexts.programs.derived import DerivedSource
-from ctxdispatch_contexts.programs.errors import (
-    DerivativeError,
-    MissingRuleError,
-    MutationError,
-    Refused,
-    recorded_only,
-)
+from ctxdispatch_contexts.programs.errors import DerivativeError, Refused, recorded_only
 from ctxdispatch_contexts.programs.kinds import fits, only_recorded
 from ctxdispatch_contexts.programs.lifting import handlers, leaves_out_handlers
 from ctxdispatch_contexts.programs.live import live
@@ -59,8 +51,8 @@ from ctxdispatch_contexts.programs.sizes import (
 )
 from ctxdispatch_contexts.programs.sources import AnySource, ClosureSource, Source
 from ctxdispatch_contexts.programs.specialised import Recorder, Specialised, call_of, compiling
-from ctxdispatch_contexts.programs.without_program import WITHOUT_PROGRAM, kind_of
-from ctxdispatch_contexts.traces.straight import again, recorder, straightened
+from ctxdispatch_contexts.programs.without_program import PUT_OFF, WITHOUT_PROGRAM, kind_of
+from ctxdispatch_contexts.traces.straight import again, may_be_traced, recorder, straightened
 
 _making = Making()
 
@@ -73,9 +65,6 @@ MAX_STATES = 4
 
 MAX_FUNCTIONS = 4
 """So many functions or texts given as arguments are known to programs of their own."""
-
-NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
-"""Where one of them is raised, the run may still be recorded."""
 
 
 class Entry:
@@ -277,19 +266,28 @@ class Entry:
                 return recorder(self, types, args, run, known), types
             run = tiers.run_of(self.mode, run, reason)
             return Specialised(self, program, self._otherwise(stale), run, reason), counted
-        rounds, start = self._rounds.setdefault(types, Rounds()), time.thread_time()
-        if rounds.too_long:
+        if self._rounds.setdefault(types, Rounds()).too_long:
             return recorder(self, types, args, run, tiers.TOO_LONG), types
+        return self._made_in_time(types, args, stale, run, kind)
+
+    def _made_in_time(
+        self, types: tuple[T.Type, ...], args: tuple[Any, ...], stale: bool, run: Callable[..., Any] | None,
+        kind: Hashable,
+    ) -> tuple[Specialised | Recorder, tuple[T.Type, ...]]:  # fmt: skip
+        rounds, start = self._rounds[types], time.thread_time()
+        first = run is not None and may_be_traced(self, types) and None is not kind not in PUT_OFF
+        seconds = None if run is None else budget.seconds(first or self.mode.region is not None)
         with expecting(rounds.times > 0):
-            found = in_time(run is not None, self.program_or_reason, types, run is None)
+            found = budget.in_time(seconds, self.program_or_reason, types, run is None)
             program, reason = found or (None, tiers.TOO_LONG)
             if program is None and time.thread_time() - start < WORTH_COUNTING:
                 program, reason, types = for_lengths(self, types, args, reason)
-        rounds.tried(program is not None, time.thread_time() - start, reason)
+        if not (first and found is None):
+            rounds.tried(program is not None, time.thread_time() - start, reason)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
-            WITHOUT_PROGRAM.get_or_make(kind, lambda: reason)
+            (PUT_OFF if first and found is None else WITHOUT_PROGRAM).get_or_make(kind, lambda: reason)
             return recorder(self, types, args, run, reason, rounds), types
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self.drop, types))
@@ -329,7 +327,7 @@ class Entry:
             if not program.attempt:
                 for_any_length(self, program, types)
             return self._guarded(program, types), None
-        except NO_PROGRAM as error:
+        except tiers.NO_PROGRAM as error:
             return None, tiers.reason_of(error, self.source.bare())
         except DerivativeError as error:
             if mode.region is None:

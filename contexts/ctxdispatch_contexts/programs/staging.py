@@ -29,8 +29,9 @@ from ctxdispatch.passes import effects
 from ctxdispatch.passes.buffers import make_function
 from ctxdispatch.passes.conform import conform
 from ctxdispatch.passes.types import ArrayOf, operand_type
+from ctxdispatch_contexts.programs import tiers
 from ctxdispatch_contexts.programs.changes import changed, out_of
-from ctxdispatch_contexts.programs.entry import NO_PROGRAM, Entry
+from ctxdispatch_contexts.programs.entry import Entry
 from ctxdispatch_contexts.programs.guarding import asking
 from ctxdispatch_contexts.programs.mode import Program
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
@@ -107,7 +108,7 @@ class Staged:
 
         try:
             program = self._derivative()
-        except NO_PROGRAM:
+        except tiers.NO_PROGRAM:
             return None
         return program if refuses(program.graph) is None else None
 

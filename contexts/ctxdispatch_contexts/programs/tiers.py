@@ -17,7 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ctxdispatch.bytecode.errors import UnsupportedSyntax
-from ctxdispatch_contexts.programs.errors import DerivativeError, Refused, of_library, user_position
+from ctxdispatch_contexts.programs.errors import (
+    DerivativeError,
+    MissingRuleError,
+    MutationError,
+    Refused,
+    of_library,
+    user_position,
+)
 
 if TYPE_CHECKING:
     from types import CodeType
@@ -110,6 +117,10 @@ def _refusal(mode: Mode, reason: Reason) -> DerivativeError:
 
 
 # -- why -----------------------------------------------------------------------------------------------------
+
+
+NO_PROGRAM = (UnsupportedSyntax, MutationError, MissingRuleError)
+"""Where one of them is raised, the run may still be recorded."""
 
 
 def reason_of(error: Exception, asked: Graph | None = None) -> Reason:

@@ -28,6 +28,9 @@ LEVELS = 4
 WITHOUT_PROGRAM = Bounded(1024)
 """The kinds: names, and nothing that a function captured."""
 
+PUT_OFF = Bounded(1024)
+"""Those of which making a program was given up for a trace: the next time it may take its time."""
+
 
 def kind_of(source: Any, mode: Mode, types: Sequence[T.Type]) -> Hashable:
     """What the derivative `mode` of `source` at these types has in common with others; None where `source` is

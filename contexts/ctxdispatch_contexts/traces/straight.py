@@ -8,6 +8,7 @@ traced again, a few times.
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from threading import get_ident
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -47,6 +48,8 @@ class Straight:
     """`recording` records a run of the function of `entry`, for arguments of `types`."""
 
     def __init__(self, entry: Entry, types: Any, recording: Callable[..., Any]) -> None:
+        import_module("ctxdispatch_contexts.traces.tracer")  # whose rules are no change of others
+
         self._entry, self._types, self.recording = entry, types, recording
         self._known: list[Known] = []
         self._asked: set[int] = set()
@@ -125,14 +128,19 @@ def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
     return anything_left() and is_left([*trace.besides, *trace.leaves(*given)])
 
 
+def may_be_traced(entry: Entry, types: Any) -> bool:
+    """Nothing says yet that the runs of the function have no trace."""
+    of_function = hasattr(entry.source, "filled") and entry.mode.region is None and not entry.mode.leading
+    return of_function and types not in entry.untraced
+
+
 def straightened(
     entry: Entry, types: Any, args: tuple[Any, ...], run: Callable[..., Any] | None, needed: bool = False
 ) -> Straight | None:
     """What runs in the place of `run`, if this call has a trace. `needed`: nothing else does."""
-    mode = entry.mode
-    if run is None or not (types in entry.ran or needed or AT_ONCE) or types in entry.untraced:
+    if run is None or not (types in entry.ran or needed or AT_ONCE):
         return None
-    if hasattr(entry.source, "filled") and mode.region is None and not mode.leading:
+    if may_be_traced(entry, types):
         found = Straight(entry, types, run)
         if found.trace(args):
             return found
