@@ -31,6 +31,8 @@ class Operands(NamedTuple):
 
     def of(self, args: Sequence[A], kwnames: Sequence[str] = ()) -> list[A]:
         """Those of a call whose last arguments are given by the keywords `kwnames`."""
+        if self == NONE:
+            return []
         n = len(args) - len(kwnames)
         given = [args[i] for i in self.positions if i < n]
         if self.start is not None:

@@ -139,6 +139,7 @@ rows(
 )
 rows(array_fact(result="copies 1 2 bins, holds 2 bins"), named("histogramdd histogram2d"))
 rows(array_fact(asks="contains", result="itself 2 default"), named("mintypecode"))
+rows(array_fact(asks="getattr getattribute missing", result="itself 0"), [np.dtype])
 
 # -- what writes into an operand -----------------------------------------------------------------------------
 

@@ -73,6 +73,18 @@ class BroadcastMode(Mode):
     def differentiate(
         self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any], context: Any
     ) -> Program:
+        """`np.vectorize` needs no kernel."""
+        try:
+            return self._differentiated(source, types, cells)
+        except KernelError as error:
+            if not self.options.python:
+                raise
+            graph, (what, _, remedy) = source(), error.message.partition("; ")
+            raise UnsupportedSyntax(what, graph.filename, graph.line, graph.name, remedy) from error
+
+    def _differentiated(
+        self, source: Callable[[], Graph], types: Sequence[T.Type], cells: Sequence[Any]
+    ) -> Program:
         n = len(types) - self.out
         structs = {i: t.dtype for i, t in enumerate(types[:n]) if is_structured(t)}
         try:

@@ -23,6 +23,7 @@ from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.broadcast.api import broadcast, kernel_of, operand
 from ctxdispatch_contexts.broadcast.context import BroadcastContext
 from ctxdispatch_contexts.broadcast.written_out import over_items
+from ctxdispatch_contexts.derivatives.vectorizing import of_type
 from ctxdispatch_contexts.forward import Before
 from ctxdispatch_contexts.programs.derived import (
     is_known,
@@ -159,14 +160,18 @@ def _vectorized(prepared: Any, block: Block, op: Op) -> bool:
     known = op.fn
     if isinstance(known, np.vectorize):
         f: Operand = Const(known.pyfunc)
-        plain = known.signature is None and not known.excluded and not known.otypes
+        types = known.otypes or ""
+        plain = known.signature is None and not known.excluded
         for name in ("pyfunc", "otypes", "signature"):
             prepared.assume(AttrIs(known, name, getattr(known, name)))
     else:
         making = prepared.maker.get(op.callee)
-        plain = making is not None and making.fn is np.vectorize and len(making.args) == 1
+        plain, types = making is not None and making.fn is np.vectorize and len(making.args) == 1, ""
         f = making.args[0] if plain else Const(None)
-    if not plain or op.kwnames or not is_known(f, prepared):
+    if not plain or op.kwnames or len(types) > 1 or not is_known(f, prepared):
         return False
-    _make(block, op, f, list(op.args), {"python": True})
+    if types:
+        op.callee, op.args = Const(of_type), [f, Const(types[0]), *op.args]
+    else:
+        _make(block, op, f, list(op.args), {"python": True})
     return True

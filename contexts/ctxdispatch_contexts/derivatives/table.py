@@ -46,7 +46,7 @@ FAMILIES = """
     bessel ufuncs
 """.split()
 BLOCKS = "block_sums block_shapes block_indexing block_products".split()
-LOWERED = "lowerings statistics numerical norms assembling".split()
+LOWERED = "lowerings statistics numerical norms assembling vectorizing".split()
 
 
 # -- elementwise rows ----------------------------------------------------------------------------------------

@@ -15,20 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from ctxdispatch.facts import COPIES, NAMESPACES, Fact, Shares, fact_of
+from ctxdispatch.facts import NAMESPACES, Fact, Shares, fact_of
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Block, Graph, Iterate, Op
 from ctxdispatch.ir.values import UNDEF, Const, Operand, Value, hashable
 from ctxdispatch.passes import effects
 from ctxdispatch.passes import types as T
-from ctxdispatch.passes.buffers import copy_is_asked, is_new
 from ctxdispatch.passes.resolve import is_code
 from ctxdispatch.passes.types import operand_type
 from ctxdispatch_contexts.derivatives.table import elementwise, vjp_rule
 from ctxdispatch_contexts.programs.activity import has_zero_derivative, passed
 from ctxdispatch_contexts.programs.bits import numbers_in
 from ctxdispatch_contexts.programs.containers import (
-    CONTAINERS,
     copies_by_index,
     copies_items,
     gives_new_inside,
@@ -36,6 +34,16 @@ from ctxdispatch_contexts.programs.containers import (
 )
 from ctxdispatch_contexts.programs.entries_made import makes_entries, makes_new
 from ctxdispatch_contexts.programs.out_of_sight import runs_python
+from ctxdispatch_contexts.programs.results import (
+    calls_later,
+    computes,
+    gives_later,
+    is_in_place,
+    makes,
+    makes_array,
+    may_be,
+    may_share,
+)
 from ctxdispatch_contexts.programs.special_methods import opened, python_class, runs_method, runs_method_of
 
 GLOBAL = "global"
@@ -200,11 +208,13 @@ class Objects:
 
     def _op(self, op: Op) -> None:
         fact, fn = fact_of(op.fn), op.fn if hashable(op.fn) else None
-        if self.runs_method(op):
+        if computes(op, fact):  # by far the most ops do
+            self._give(op, self._bits(op.args[0]) if is_in_place(op) else self._bit(op))
+        elif self.runs_method(op):
             self._unknown(op, runs=True)
         elif fact is not None and fact.known:
             self._known(op, fact)
-        elif elementwise(fn) is not None and not _may_share(op):
+        elif elementwise(fn) is not None and not may_share(op):
             self._make(op)
         elif (vjp_rule(fn) is not None or has_zero_derivative(fn)) and not _is_helper(fn):
             self._view(op)
@@ -217,14 +227,14 @@ class Objects:
         self._keep(op, fact)
         if copies_items(op):
             self._give(op, self._bit(op) | self._shared(op, Shares.COPIES, op.args[0]))
-        elif _calls_later(op, fact):  # of `iter`, too: its row is that of callables and of iterators
+        elif calls_later(op, fact):  # of `iter`, too: its row is that of callables and of iterators
             self._unknown(op)
         elif op.fn in _READS or (_is_helper(op.fn) and fact.may_share(Shares.ITEM, 0)):
             self._read(op, fact)
-        elif _makes_array(op, fact) and not _may_share(op):
+        elif makes_array(op, fact) and not may_share(op):
             self._make(op)  # of sequences, the sum holds their items
         else:
-            given = self._bit(op) if _makes(fact) else 0
+            given = self._bit(op) if makes(fact) else 0
             for shares, operands in fact.result:
                 for operand in operands.of(op.args, op.kwnames):
                     given |= self._shared(op, shares, operand)
@@ -240,7 +250,7 @@ class Objects:
         holds = T.cls_of(operand_type(operand)) in (list, tuple, dict)
         bits = self._bits(operand)
         if shares is Shares.ITSELF:
-            return bits if _may_be(op, operand) else 0
+            return bits if may_be(op, operand) else 0
         if shares is Shares.ITEM:
             return self._items(operand) | (0 if holds else bits)
         made = self._bit(op)
@@ -248,7 +258,7 @@ class Objects:
             self._hold(made, bits)
         if shares is not Shares.HOLDS:
             self._hold(made, self._items(operand))
-        if shares is Shares.COPIES and _gives_later(op):
+        if shares is Shares.COPIES and gives_later(op):
             self._look(op, bits)
         return 0 if shares is not Shares.VIEW or holds else bits
 
@@ -332,47 +342,8 @@ class Objects:
             self._raise(result, bits)
 
 
-def _makes_array(op: Op, fact: Fact) -> bool:
-    """A function of NumPy's or an operator on arrays whose result is new."""
-    if (elementwise(op.fn) is not None and not fact.result) or op.fn in COPIES:
-        return True
-    return is_new(fact, op.args) and "__array_function__" in fact.methods
-
-
-def _may_be(op: Op, operand: Operand) -> bool:
-    """The result may be the operand: `tuple(xs)` is no list."""
-    known = [T.cls_of(operand_type(v)) for v in (*op.results, operand)]
-    return None in known or len(set(known)) == 1
-
-
-def _makes(fact: Fact) -> bool:
-    """The result may be a new object: what is no item may be, whatever it shares."""
-    return not any(s.shares is Shares.ITEM for s in fact.result) or any(s.shares in _NEW for s in fact.result)
-
-
-_NEW = (Shares.HOLDS, Shares.COPIES, Shares.VIEW)
-
-
-def _calls_later(op: Op, fact: Fact) -> bool:
-    """map(f, xs) runs f when it is asked."""
-    called = fact.calls.of(op.args, op.kwnames)
-    return any(a in called for s in fact.result if s.shares is Shares.HOLDS for a in s.operands.of(op.args))
-
-
 _READS = (operator.getitem, getattr, primitives.cell_get, primitives.unpack, primitives.unpack_ex)
 """Something that the first operand holds; of an array, a view."""
-
-
-def _gives_later(op: Op) -> bool:
-    return not all(T.cls_of(operand_type(r)) in CONTAINERS for r in op.results)
-
-
-def _may_share(op: Op) -> bool:
-    """The new array may be an operand after all, or a view of one."""
-    return not copy_is_asked(op) or op.fn in (np.real, np.einsum) or len(op.args) > MOST_OF_ASTYPE
-
-
-MOST_OF_ASTYPE = 5  # x.astype(dtype, order, casting, subok, copy): with more, `copy` is among them
 
 
 def names_dict(name: Operand) -> bool:

@@ -220,6 +220,17 @@ def make(ops: list[Op], recipe: Recipe | None, arguments: Iterator[Operand]) -> 
             return made
 
 
+def constants(recipes: Sequence[Recipe | None]) -> Iterator[Any]:
+    """The functions of modules, and defaults, at any depth."""
+    for recipe in recipes:
+        if isinstance(recipe, Closure):
+            yield from (recipe.defaults.value or (), *constants(recipe.captured))
+        elif isinstance(recipe, Derivative):
+            yield from constants((recipe.function,))
+        elif isinstance(recipe, Constant):
+            yield recipe.value.value
+
+
 def made(recipe: Recipe | None, arguments: Iterator[Any]) -> Any:
     """The captured value itself, of the next of the arguments."""
     match recipe:

@@ -24,7 +24,7 @@ from ctxdispatch.passes.guards import CodeIs, DefaultsAre, Guard
 from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.entry_keys import HOLE
 from ctxdispatch_contexts.programs.lifting import lifted, lifted_code
-from ctxdispatch_contexts.programs.recipes import Recipe, argument_names, made, make, write
+from ctxdispatch_contexts.programs.recipes import Recipe, argument_names, constants, made, make, write
 
 NAMESPACE: dict[str, Any] = {"__name__": __name__, "__builtins__": builtins}
 """The globals of generated code that is nobody's. C code looks for `__builtins__` there when it imports."""
@@ -173,6 +173,10 @@ class ClosureSource:
         return Signature(names, len(names))
 
     def call(self, *args: Any) -> Any:
+        callee, filled, named = self.filled(args)
+        return callee(*filled, **named)
+
+    def filled(self, args: Sequence[Any]) -> tuple[Any, list[Any], dict[str, Any]]:
         given = iter(args)
         cells = tuple([CellType(made(each, given)) for each in self.captured])
         defaults = self.defaults
@@ -180,7 +184,12 @@ class ClosureSource:
         function.__kwdefaults__ = self.kwdefaults
         rest = list(given)
         n = len(rest) - len(self.kwnames)
-        return function(*rest[:n], **dict(zip(self.kwnames, rest[n:], strict=True)))
+        return function, rest[:n], dict(zip(self.kwnames, rest[n:], strict=True))
+
+    def lasting(self) -> list[Any]:
+        """What the function has, whichever closure it is: functions of modules that it captured, defaults."""
+        named = (self.kwdefaults or {}).values()
+        return [*constants(self.captured), *(self.defaults or ()), *named]
 
     def _captured_names(self) -> list[str]:
         pairs = zip(self.code.co_freevars, self.captured, strict=True)

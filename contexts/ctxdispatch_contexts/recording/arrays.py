@@ -203,7 +203,13 @@ def of_objects(
             return _converted(record, args[0], dtype)
         if is_of_objects(dtype):
             return _of_items(record, callee, args, kwargs, run)
-    of_python = type(callee) is np.ufunc and all({*t} <= {*"O->"} for t in callee.types)
+    of_python = id(callee) in record.ufuncs
+    if type(callee) is np.ufunc and not of_python and all({*t} <= {*"O->"} for t in callee.types):
+        raise MissingRuleError(
+            f"{described(callee)} calls its function out of sight; make it where it is used, by "
+            "`np.frompyfunc`, or use `np.vectorize`",
+            user_position(),
+        )
     if not (of_python or known.view):
         raise out_of_sight(callee)
     out = run(*args, **kwargs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ctxdispatch.dispatch.overdub import beyond_rules, resolve
 from ctxdispatch.ir import primitives
+from ctxdispatch_contexts.derivatives.vectorizing import VECTORIZE_CALL, vectorize_call
 from ctxdispatch_contexts.recording import following, memory, overrides, subclasses, suspended
 from ctxdispatch_contexts.reverse import keeping, seeds
 
@@ -25,26 +26,20 @@ def _rule(callee: Any) -> Callable[..., Any]:
     return functools.partial(RULES.setdefault, callee)
 
 
-_UFUNC_OF = np.vectorize._get_ufunc_and_otypes  # type: ignore[attr-defined]
-
-
-@_rule(_UFUNC_OF)
-def _vectorized(ctx: Any, self: Any, *args: Any, **kwargs: Any) -> Any:
-    """Without the ufuncs that it keeps: those call its function where nothing is written down."""
-    kept = self.__dict__.get("_ufunc")
-    if not ctx.record.closed:
-        self._ufunc = {}
-    try:
-        return beyond_rules(ctx, _UFUNC_OF)(self, *args, **kwargs)
-    finally:
-        self._ufunc = kept
+@_rule(VECTORIZE_CALL)
+def _vectorized(ctx: Any, self: Any, func: Any, args: Any) -> Any:
+    """Not by the ufunc that it keeps, which calls its function where nothing is written down."""
+    return beyond_rules(ctx, VECTORIZE_CALL if ctx.record.closed else vectorize_call)(self, func, args)
 
 
 @_rule(np.frompyfunc)
 def _ufunc_of(ctx: Any, f: Any, /, *args: Any, **kwargs: Any) -> Any:
     """It calls `f` from C, whatever it is: a function, an object of a class, what a decorator made."""
-    called = f if ctx.record.closed or not callable(f) else following.Later(ctx, f)
-    return np.frompyfunc(called, *args, **kwargs)
+    if ctx.record.closed or not callable(f):
+        return np.frompyfunc(f, *args, **kwargs)
+    made = np.frompyfunc(following.Later(ctx, f), *args, **kwargs)
+    ctx.record.ufuncs[id(made)] = made
+    return made
 
 
 @_rule(np.from_dlpack)

@@ -62,6 +62,8 @@ class Record:
         """Arrays that would lie in the same memory, and do not, to have derivatives of their own: they may be
         read, and not be written."""
         self.iterators: set[int] = set()
+        self.ufuncs: dict[int, np.ufunc] = {}
+        """Those made in the run: what they call is followed."""
         """Identities of the iterators of C code that the run has made: those made before it are none of them,
         as long as they are there."""
         self.opaque: dict[int, Any] = {}

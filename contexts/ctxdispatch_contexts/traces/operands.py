@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import types
 from collections.abc import Set
 from typing import Any
 
@@ -73,16 +74,19 @@ class Operands:
             return any(map(self.holds_values, ends_of(value)))
         return not fixed(value)  # an iterator or object may hold whatever there is
 
+    def is_itself(self, value: Any) -> bool:
+        """It is equal to itself alone, whatever it holds, and the same each time."""
+        if id(value) in self.origins.of_arguments:
+            return False  # it may be a copy
+        return type(value).__eq__ in (object.__eq__, types.MethodType.__eq__)
+
     def is_key(self, value: Any) -> bool:
         """What it is equal to does not depend on values."""
         if type(value) is tuple:
             return all(map(self.is_key, value))
         if fixed(value):
             return id(value) not in self.texts
-        if id(value) in self.origins.of_arguments:
-            return False  # it may be a copy
-        cls = type(value)
-        return cls.__hash__ is object.__hash__ and cls.__eq__ is object.__eq__
+        return type(value).__hash__ is object.__hash__ and self.is_itself(value)
 
     def expression(self, value: Any) -> str:
         """What gives the value in the trace."""

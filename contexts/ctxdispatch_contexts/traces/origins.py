@@ -190,6 +190,9 @@ class Origins:
             self._factory(value, path)
             items = [self.argument(value[key], f"{path}[{key!r}]") for key in value]
             return self._copied(value, [*value.values()], items, lambda: entries_with(value, items))
+        if type(value) in (set, frozenset) and all(map(fixed, value)):
+            self._all_beside(self._contents(value, path))
+            return value
         fields = fields_of(value)
         if fields is None:
             raise Unfit(f"an argument of the class {type(value).__name__}")

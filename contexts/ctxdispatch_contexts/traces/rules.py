@@ -20,6 +20,7 @@ from ctxdispatch.dispatch.reach import lookup
 from ctxdispatch.facts import fact, has_row
 from ctxdispatch.ir import primitives
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.derivatives.vectorizing import VECTORIZE_CALL, vectorize_call
 from ctxdispatch_contexts.recording.callees import CONVERTER, CONVERTS
 from ctxdispatch_contexts.traces import names  # noqa: F401  # which has more of them
 from ctxdispatch_contexts.traces.checks import (
@@ -60,6 +61,7 @@ def _has_rule(f: Any) -> bool:
 
 take_whole(f for _, f in table.names() if _has_rule(f))
 take_whole(f for space in (np, np.linalg, np.fft) for f in vars(space).values() if callable(f) and has_row(f))
+ruled(VECTORIZE_CALL)(lambda ctx, /, *args, **kwargs: beyond_rules(ctx, vectorize_call)(*args, **kwargs))
 take_whole(getattr(re, name) for name in re.__all__)
 
 _ASKED_FOR_STATE = fact(methods="reduce getstate getnewargs getnewargs_ex").methods

@@ -135,7 +135,8 @@ class Run(Checks):
             return self.made(callee(*args, **kwargs))
         operands, names = (*args, *kwargs.values()), tuple(kwargs)
         self.check(callee, fact, operands, names)
-        valued = any(map(self.holds_values, operands))
+        asked = [a for a in operands if not self.is_itself(a)] if callee in COMPARISONS else operands
+        valued = any(map(self.holds_values, asked))
         try:
             out = callee(*args, **kwargs)
         except Exception as error:

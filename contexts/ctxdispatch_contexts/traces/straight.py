@@ -130,7 +130,7 @@ def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
 
 def may_be_traced(entry: Entry, types: Any) -> bool:
     """Nothing says yet that the runs of the function have no trace."""
-    of_function = hasattr(entry.source, "filled") and entry.mode.region is None and not entry.mode.leading
+    of_function = hasattr(entry.source, "filled") and entry.mode.region is None
     return of_function and types not in entry.untraced
 
 

@@ -29,7 +29,9 @@ from ctxdispatch.ir.graph import Graph
 from ctxdispatch.ir.leaves import is_ours
 from ctxdispatch.ir.names import own_name
 from ctxdispatch.ir.values import hashable
+from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs.arguments import Default
+from ctxdispatch_contexts.programs.sources import ClosureSource
 from ctxdispatch_contexts.traces.checks import WHOLE, Args, Kwargs
 from ctxdispatch_contexts.traces.kinds import LITERALS, has_code, numbers_in
 from ctxdispatch_contexts.traces.lines import MAX_LINES, Unfit
@@ -48,6 +50,11 @@ class Trace(NamedTuple):
     """Those that it reads besides."""
 
 
+def _is_closed(module: str) -> bool:
+    """It is of this package, but not what does in Python what a function of a library does."""
+    return is_ours(module) and not module.startswith(f"{table.__package__}.")
+
+
 class Own:
     """What a trace itself puts in the place of something."""
 
@@ -61,7 +68,7 @@ class Tracing(Context):
     """What has a rule, by id."""
 
     def transform(self, graph: Graph) -> Graph:
-        if is_ours((graph.namespace or {}).get("__name__")):
+        if _is_closed((graph.namespace or {}).get("__name__")):
             raise self.run.unfit("code of this package")
         if graph.code is not None and _drops_anything(graph.code):
             raise self.run.unfit("`except:` takes what ends a run that cannot be traced")
@@ -83,7 +90,7 @@ class Tracing(Context):
         if type(f) is types.FunctionType:
             if f.__module__ == primitives.__name__:
                 return  # which is syntax
-            follows = own_way(f) is not None or is_ours(f.__module__)
+            follows = own_way(f) is not None or _is_closed(f.__module__)
         else:
             follows = hasattr(type(f), "__overdub__") and not issubclass(type(f), Own)
         if follows or (hashable(f) and self.run.context.ad_ruled(f)):
@@ -161,7 +168,11 @@ def _traced(run: Run, source: Any, args: Sequence[Any], names: list[str]) -> Tra
     callee, filled, named = source.filled(given)
     if hashable(callee) and run.context.ad_ruled(callee):
         raise Unfit("a function with a rule")
-    for value in (callee, *filled, *named.values()):
+    lasting = [callee]
+    if isinstance(source, ClosureSource):  # which makes it, and what it captured is given
+        lasting = source.lasting()
+        run.made(callee)
+    for value in (*lasting, *filled, *named.values()):
         if id(value) not in origins.paths and id(value) not in origins.values:
             origins.beside(value)
     try:
