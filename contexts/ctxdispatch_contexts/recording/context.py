@@ -33,7 +33,7 @@ from ctxdispatch.dispatch.overdub import resolve
 from ctxdispatch.facts import canonical
 from ctxdispatch.ir import primitives
 from ctxdispatch.ir.graph import Graph
-from ctxdispatch.ir.watching import tell_apart
+from ctxdispatch.ir.watching import Undispatched, tell_apart
 from ctxdispatch_contexts.derivatives import table
 from ctxdispatch_contexts.programs import ending
 from ctxdispatch_contexts.programs.converting import has_methods_of_arrays
@@ -111,7 +111,8 @@ class Recording(Context):
         )
 
     def fallback(self, f: Any, args: Args, kwargs: Kwargs) -> Any:
-        return operate(self, f, f, args, kwargs)
+        """What only watches comes here by programs of another's (`recurse`)."""
+        return f(*args, **kwargs) if type(f) is Undispatched else operate(self, f, f, args, kwargs)
 
     def transform(self, graph: Graph) -> Graph:
         if graph.code is not None:

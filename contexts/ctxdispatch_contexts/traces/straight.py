@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 from threading import get_ident
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ctxdispatch.dispatch.reach import natively
 from ctxdispatch.dispatch.rules import version
+from ctxdispatch_contexts.programs.derived import DerivedSource
 from ctxdispatch_contexts.programs.errors import DerivativeError
 from ctxdispatch_contexts.programs.left_names import anything_left, is_left
 from ctxdispatch_contexts.programs.sources import Source
@@ -56,7 +58,8 @@ class Straight:
         """Threads in which no trace was found for the arguments that come by `miss` now."""
         self._made = self._left = 0
         self._version = version()
-        self._count = len(entry.source.signature().names)
+        self._traced = innermost(entry.source)
+        self._count = len(self._traced.signature().names)
 
     def first(self, *args: Any) -> Any:
         """What calls of the entry's function begin with, whatever their types."""
@@ -111,7 +114,8 @@ class Straight:
         entry, given = self._entry, args[: self._count]
         most = MOST_LINES if entry.waits.get(self._types) == 0 else MAX_LINES
         try:
-            made = trace(entry.source, given, entry.context, getattr(entry.mode, "wrt", None), most)
+            wrt = getattr(entry.mode, "wrt", None) if self._traced is entry.source else None
+            made = trace(self._traced, given, entry.context, wrt, most)
         except TooLong:
             entry.waits.setdefault(self._types, LATER)
             return False
@@ -123,6 +127,13 @@ class Straight:
         return found is not None
 
 
+def innermost(source: Any) -> Any:
+    """What derivatives are of."""
+    while isinstance(source, DerivedSource):
+        source = source.inner.source
+    return source
+
+
 def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
     """It reads what an earlier run has left: the recorded run knows whether that may be."""
     return anything_left() and is_left([*trace.besides, *trace.leaves(*given)])
@@ -130,7 +141,7 @@ def reads_left(trace: Trace, given: tuple[Any, ...]) -> bool:
 
 def may_be_traced(entry: Entry, types: Any) -> bool:
     """Nothing says yet that the runs of the function have no trace."""
-    of_function = hasattr(entry.source, "filled") and entry.mode.region is None
+    of_function = hasattr(innermost(entry.source), "filled") and entry.mode.region is None
     return of_function and types not in entry.untraced
 
 
@@ -185,11 +196,18 @@ def recorder(
     return Recorder(types, run, reason, rounds, entry)
 
 
-def derivative_of(made: Trace, entry: Entry, args: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """What differentiates a trace as `entry` differentiates its function; None where that has no program."""
+def _over(entry: Entry, function: FunctionType) -> Entry:
+    """What `entry` differentiates, of another function."""
     from ctxdispatch_contexts.programs.entry import Entry as Another
 
-    straight = Another(Source(made.function), entry.mode, entry.context)
+    derived = isinstance(entry.source, DerivedSource)
+    source = DerivedSource(_over(entry.source.inner, function)) if derived else Source(function)
+    return Another(source, entry.mode, entry.context)
+
+
+def derivative_of(made: Trace, entry: Entry, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+    """What differentiates a trace as `entry` differentiates its function; None where that has no program."""
+    straight = _over(entry, made.function)
     straight.untraced.add(straight.types_of(args))
     try:
         straight.prepare(*args)

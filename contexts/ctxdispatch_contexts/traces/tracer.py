@@ -166,8 +166,9 @@ def _traced(run: Run, source: Any, args: Sequence[Any], names: list[str]) -> Tra
     given = [origins.argument(value, name) for name, value in zip(names, args)]
     origins.tests += [f"{name} is {run.lines.name(Default)}" for name in names[len(given) :]]
     callee, filled, named = source.filled(given)
-    if hashable(callee) and run.context.ad_ruled(callee):
-        raise Unfit("a function with a rule")
+    derives = type(callee) is types.FunctionType and own_way(callee) is not None
+    if derives or (hashable(callee) and run.context.ad_ruled(callee)):
+        raise Unfit("a derivative, or a function with a rule")
     lasting = [callee]
     if isinstance(source, ClosureSource):  # which makes it, and what it captured is given
         lasting = source.lasting()
