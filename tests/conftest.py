@@ -28,6 +28,7 @@ from hypothesis import settings
 
 from ctxdispatch import Context, custom_rule
 from ctxdispatch.dispatch import rules
+from ctxdispatch_contexts.programs import budget
 
 settings.register_profile("fixed", derandomize=True, deadline=None, database=None)
 settings.register_profile("explore", deadline=None)
@@ -36,6 +37,9 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "fixed"))
 gc.set_threshold(20_000, 20, 50)
 """Programs are graphs, made of millions of objects: with the interpreter's own thresholds, a sixth of the
 time goes to collections. Tests of lifetimes collect themselves."""
+
+budget.SHORTLY = budget.SECONDS
+"""What has a program here has one on a slow machine, too, and where a collection comes in between."""
 
 WHOLE = os.environ.get("TESTS_SAMPLE") == "all"
 SAMPLE = 1 if WHOLE else int(os.environ.get("TESTS_SAMPLE", "1"))

@@ -21,6 +21,7 @@ from program_cases import CONVERSIONS, MORE, VARY
 from test_through_vjp import RANDOM_ORDERS, SETTINGS, by_name, named, program_of
 
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.derivatives.vectorizing import VECTORIZE_CALL
 from ctxdispatch_contexts.forward import jvp
 
 WITH_DERIVATIVE = [*CASES, *MORE]
@@ -108,6 +109,7 @@ def test_types_known_at_run_time_only(case, data):
 
 def test_every_function_with_a_reverse_rule_is_among_the_cases():
     covered = {case.callee for case in WITH_DERIVATIVE} | set(VARY) | set(CONVERSIONS) | RANDOM_ORDERS
+    covered.add(VECTORIZE_CALL)  # tests/behaviours/test_vectorize.py
     names = {"elementwise", "vjp", "lowering"}
     missing = [c for kind, c in table.names() if kind in names and not table.is_zero(c) and c not in covered]
     assert not missing, missing

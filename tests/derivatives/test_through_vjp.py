@@ -31,6 +31,7 @@ from program_cases import ARGUMENTS, CONVERSIONS, MORE, VARY, ZEROS
 
 import ctxdispatch
 from ctxdispatch_contexts.derivatives import table
+from ctxdispatch_contexts.derivatives.vectorizing import VECTORIZE_CALL
 
 SETTINGS = settings(
     max_examples=3, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck),
@@ -181,5 +182,5 @@ RANDOM_ORDERS = {
 def test_every_callee_of_the_table_is_tested_here():
     tested = {case.callee for case in WITH_DERIVATIVE} | {callee for callee, _ in ZEROS} | set(CONVERSIONS)
     tested |= {np.errstate.__enter__, np.errstate.__exit__}  # one with the other: tests/reverse/test_with.py
-    tested |= RANDOM_ORDERS
+    tested |= RANDOM_ORDERS | {VECTORIZE_CALL}  # tests/behaviours/test_vectorize.py
     assert [(kind, callee) for kind, callee in table.names() if callee not in tested] == []

@@ -406,7 +406,7 @@ PROGRAMS = [
     alias_in_branch,
     extremes,
 ]
-REFUSED = [vectorized, text_in_condition, shape_set, sliding_window]
+REFUSED = [text_in_condition, shape_set]
 X = np.array([0.31, -0.42, 0.77, 0.15, 0.64])
 
 

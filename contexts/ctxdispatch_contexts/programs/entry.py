@@ -282,13 +282,14 @@ class Entry:
             program, reason = found or (None, tiers.TOO_LONG)
             if program is None and time.thread_time() - start < WORTH_COUNTING:
                 program, reason, types = for_lengths(self, types, args, reason)
-        if not (first and found is None):
+        put_off = first and found is None
+        if not put_off:
             rounds.tried(program is not None, time.thread_time() - start, reason)
         if program is None:
             assert run is not None and reason is not None
             kind = None if kind is None else kind_of(self.source, self.mode, types)  # lacking other modules
-            (PUT_OFF if first and found is None else WITHOUT_PROGRAM).get_or_make(kind, lambda: reason)
-            return recorder(self, types, args, run, reason, rounds), types
+            (PUT_OFF if put_off else WITHOUT_PROGRAM).get_or_make(kind, lambda: reason)
+            return recorder(self, types, args, run, reason, None if put_off else rounds), types
         if run is not None and rounds.times:
             run = observing(run, rounds, functools.partial(self.drop, types))
         run = again(self, program, types, tiers.run_of(self.mode, run, reason))
